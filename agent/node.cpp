@@ -28,6 +28,8 @@ constexpr std::chrono::milliseconds kTimeOfTurn{50};
 constexpr int kInsideOfPiece = 64;
 constexpr std::chrono::milliseconds kTimeOfPiece{5};
 constexpr std::chrono::milliseconds kInsidePause{20};
+// Far longer than a runtime takes for an update that it says to have done.
+constexpr std::chrono::milliseconds kUpdatePause{10'000};
 
 cgroup::Allowance of_turn() {
   return {kInsideOfTurn, std::chrono::steady_clock::now() + kTimeOfTurn};
@@ -180,6 +182,9 @@ engine::Reply Node::handle(engine::Event event) {
     create->container.near_nodes = devices_.of(create->container.devices);
   }
   engine::Effects effects = engine_.handle(event);
+  if (const auto* update = std::get_if<engine::UpdateContainer>(&event)) {
+    updates_due_[update->container.id] = std::chrono::steady_clock::now() + kUpdatePause;
+  }
   changed_ = true;
   ++version_;
   unchecked_ = true;
@@ -242,8 +247,19 @@ bool Node::look_at_machine(TimePoint now) {
   return true;
 }
 
+// An update of which the runtime has said nothing more for too long, if there is one.
+bool Node::settle_update(TimePoint now) {
+  const auto due = std::find_if(updates_due_.begin(), updates_due_.end(),
+                                [&](const auto& entry) { return entry.second <= now; });
+  if (due == updates_due_.end()) return false;
+  const std::string id = updates_due_.extract(due).key();
+  const engine::Member* member = engine_.state().find(id);
+  if (member != nullptr && member->pending) handle(engine::UpdateOverdue{id});
+  return true;
+}
+
 bool Node::work(TimePoint now) {
-  if (look_at_machine(now)) return true;
+  if (look_at_machine(now) || settle_update(now)) return true;
   if (!files_) return false;
   cgroup::Allowance allowance = of_turn();
   if (const auto piece = engine_.idle()) {
@@ -294,6 +310,7 @@ std::optional<Node::TimePoint> Node::next_work(bool synchronized) const {
   if (files_) due(next_audit_);
   if (engine_.has_put_off()) due(next_inside_);
   if (unchecked_) due(next_check_);
+  for (const auto& [id, time] : updates_due_) due(time);
   if (save_unstarted_) due(*save_unstarted_);
   if (synchronized && could_grow_) due(*could_grow_ + kGrowthPause);
   if (synchronized && changed_) due(std::max(next_look_, next_resync_));

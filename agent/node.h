@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -90,6 +91,7 @@ class Node final : public EngineHandler {
   void record(std::vector<engine::Refused> refused);
   void save_kept(TimePoint now);
   void complete(engine::Synchronize& all);
+  bool settle_update(TimePoint now);
 
   engine::Engine engine_;
   std::optional<cgroup::CpusetFiles> files_;
@@ -99,10 +101,11 @@ class Node final : public EngineHandler {
   DeviceNodes devices_;
   std::string kept_file_;
   std::optional<std::uint64_t> saved_;  // State::kept_revision() of the file; nullopt: not known
-  std::vector<engine::KeptCores> saved_kept_;  // in the file
-  std::uint64_t unstarted_ = 0;                // State::unstarted_revision() when last looked at
-  std::optional<TimePoint> save_unstarted_;    // when what such containers have is saved
-  std::string save_trouble_;                   // why not, as said last
+  std::vector<engine::KeptCores> saved_kept_;     // in the file
+  std::uint64_t unstarted_ = 0;                   // State::unstarted_revision() when last looked at
+  std::optional<TimePoint> save_unstarted_;       // when what such containers have is saved
+  std::string save_trouble_;                      // why not, as said last
+  std::map<std::string, TimePoint> updates_due_;  // by id: when the runtime has had long enough
   bool synchronized_ = false;
   std::uint64_t version_ = 0;
   std::deque<RefusalView> refusals_;

@@ -32,7 +32,7 @@ std::optional<Enforce> Engine::audit(std::string_view after) {
     after = {};
   }
   for (auto it = state_.members.upper_bound(after); it != state_.members.end(); ++it) {
-    if (!it->second.started()) continue;
+    if (!it->second.started() || it->second.pending) continue;
     it->second.stuck = false;
     return fence_->enforce(state_, it->second, pool(), Cause::kAudit);
   }
@@ -270,7 +270,8 @@ std::vector<Note> Engine::report(const Enforced& result) {
   // A lender's record says its own cores.
   const bool runtimes = written_by_runtime(result.cause);
   const bool to_leave = runtimes && is_lent(state_, *member) && matches(*result.found, member->own);
-  const bool expected = nobodys || to_leave || matches(*result.found, wanted) ||
+  const bool updated = member->pending && member->told && matches(*result.found, *member->told);
+  const bool expected = nobodys || to_leave || updated || matches(*result.found, wanted) ||
                         (member->applied && *member->applied == *result.found);
   const bool own_change = result.cause == Cause::kFence || result.cause == Cause::kResize;
   if (!expected && (!own_change || member->applied)) {

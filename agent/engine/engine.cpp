@@ -14,7 +14,6 @@ namespace {
 using topology::Decision;
 using topology::Refusal;
 
-constexpr std::string_view kRefused = "refused";  // begins a line of the log
 constexpr std::string_view kSystemNamespace = "kube-system";
 
 // One event may decide twice on a container, as when an unknown one is taken in and resized: of
@@ -35,12 +34,6 @@ std::string_view starting(const Event& event) {
   const auto* container = std::get_if<ContainerEvent>(&event);
   const bool starts = container != nullptr && container->kind == ContainerEvent::Kind::kStart;
   return starts ? container->container.id : std::string_view();
-}
-
-// The text that the runtime, and so `kubectl describe pod`, will show.
-std::string refusal_text(const Member& member, const std::string& why) {
-  return std::string(kRefusalBegins) + member.name + " of pod " + member.name_space + "/" +
-         member.pod_name + ": " + why;
 }
 
 }  // namespace
@@ -276,6 +269,11 @@ void Engine::run_on(Member& member, Kept cores) {
   member.unlimited = member.unlimited || lifts_quota(member);
 }
 
+std::string Engine::refusal_text(const Member& member, const std::string& why) {
+  return std::string(kRefusalBegins) + member.name + " of pod " + member.name_space + "/" +
+         member.pod_name + ": " + why;
+}
+
 // Somebody else always has a CPU left; under strict reservation the reserved ones do not count.
 std::string Engine::count_refusal(const Member& member, std::string_view reason,
                                   const std::string& text, Effects& effects) {
@@ -313,11 +311,16 @@ bool Engine::isolates_by_partition() const {
 
 // What it requests, unless a claim of its own has that.
 void Engine::count_memory(Member& member) {
-  const bool claims = member.role == Role::kExclusive;
-  state_.set_counted_memory(
-      member, claims ? 0
-                     : policy::requested_memory(member.qos, member.resources, member.oom_score_adj,
-                                                settings_.machine_memory));
+  const auto requested = [&](const Size& size) {
+    return policy::requested_memory(member.qos, size.resources, member.oom_score_adj,
+                                    settings_.machine_memory);
+  };
+  Bytes bytes = 0;
+  if (member.larger().role != Role::kExclusive) {
+    bytes = requested(member);
+    if (member.pending) bytes = std::max(bytes, requested(member.pending->size));
+  }
+  state_.set_counted_memory(member, bytes);
 }
 
 // What a pod's containers request is not kept from each other: it was sent here with all of it.
@@ -405,100 +408,6 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
   member.told = effects.reply.own;
 }
 
-// --- resizing
-// -------------------------------------------------------------------------------------
-
-// From whatever the member has to what it now is entitled to. A text: refused, nothing has changed.
-std::optional<std::string> Engine::resize(Member& member, const Entitlement& entitlement,
-                                          const Pod& pod, Effects& effects) {
-  if (entitlement.kind == Entitlement::Kind::kRefused) {
-    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation),
-                         entitlement.text, effects);
-  }
-  if (entitlement.kind == Entitlement::Kind::kShared) {
-    if (member.role == Role::kWaiting) member.trouble.clear();
-    if (member.role != Role::kExclusive) {
-      member.role = Role::kShared;
-      return std::nullopt;
-    }
-    release_cores(member);
-    Note line = note(Note::Level::kInfo, "gave up its exclusive cores", member);
-    line.fields.emplace_back("why", entitlement.text);
-    effects.notes.push_back(std::move(line));
-    return std::nullopt;
-  }
-  if (member.role != Role::kExclusive) {
-    const topology::Request before = member.request;
-    if (auto refusal = place(member, entitlement, pod, effects)) {
-      member.request = before;  // one that waits goes on waiting for what it is entitled to
-      return refusal;
-    }
-    fence_->allocated_running(state_, effects);
-    return std::nullopt;
-  }
-  topology::Request request = entitlement.request;
-  request.id = member.claim;
-  request.preferred = member.own.cpus;
-  request.planned = false;
-  if (request.cpus == member.request.cpus && request.memory == member.request.memory) {
-    return std::nullopt;
-  }
-  const CpuSet before = member.own.cpus;
-  const bool frees_memory = request.memory < member.request.memory;
-  if (const auto refusal = resize_cores(member, request, pod)) {
-    return count_refusal(member, *refusal, effects);
-  }
-  ++counters_.resized;
-  Note line = note(Note::Level::kInfo, "resized", member);
-  line.fields.emplace_back("from", before.to_string());
-  line.fields.emplace_back("cpus", member.own.cpus.to_string());
-  effects.notes.push_back(std::move(line));
-  if (!member.own.cpus.is_subset_of(before)) {
-    fence_->allocated_running(state_, effects);
-  } else if (member.own.cpus != before) {
-    freed_ = true;
-  }
-  freed_ = freed_ || frees_memory;
-  return std::nullopt;
-}
-
-void Engine::on(const UpdateContainer& event, Effects& effects) {
-  Member& member = *known(event.pod, event.container, effects);
-  const Resources after = merge(member.resources, event.wanted);
-  Entitlement entitlement = entitlement_for(event.pod, member, after);
-  // It keeps what it has for the same CPUs, whatever new settings say: until all are looked at.
-  if (entitlement.kind == Entitlement::Kind::kShared && member.role == Role::kExclusive &&
-      milli_cpus(after) == milli_cpus(member.resources) &&
-      after.shares == member.resources.shares) {
-    entitlement.kind = Entitlement::Kind::kExclusive;
-    entitlement.request = member.request;
-    entitlement.request.memory = policy::stated_memory(after);
-  }
-  PodRecord& pod = record_of(event.pod);
-  const auto whole = pod.milli;
-  note_resize(pod, member.resources, after);
-  if (auto refusal = resize(member, entitlement, event.pod, effects)) {
-    pod.milli = whole;
-    if (std::exchange(member.refused_resize, *refusal) == *refusal) {  // tried again every second
-      std::erase_if(effects.notes, [](const Note& line) { return line.text == kRefused; });
-      effects.refused.clear();
-    }
-    effects.reply.refusal = refusal_text(member, *refusal);
-    return;
-  }
-  member.resources = after;
-  count_memory(member);
-  member.refused_resize.clear();
-  member.quota_left.reset();
-  member.stuck = false;
-  if (member.started()) state_.work.push(member.id, Cause::kResize);
-  // The record of a lender says its own cores also while they are lent: by it they are found again
-  // after a restart. Its file is put right at POST_UPDATE, and its program only sleeps.
-  effects.reply.own = member.role == Role::kExclusive ? member.own : target_of(member);
-  effects.reply.own_quota = told_quota(member);
-  member.told = effects.reply.own;
-}
-
 // --- the rest of a container's life
 // ---------------------------------------------------------------
 
@@ -506,6 +415,7 @@ void Engine::on(const StopContainer& event, Effects& effects) {
   record_of(event.pod).stopped.insert(event.container.id);
   Member* member = state_.find(event.container.id);
   if (member == nullptr) return;
+  if (member->pending) settle(*member, event.container.resources, effects.notes);
   Note line = note(Note::Level::kInfo, "stopped", *member);
   line.fields.emplace_back("cpus", member->own.cpus.to_string());
   effects.notes.push_back(std::move(line));
@@ -543,6 +453,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
       if (!member.started()) note_start(member, Life::kFound);
       member.stuck = false;
       const bool update = event.kind == ContainerEvent::Kind::kPostUpdate;
+      if (update) note_update(member, event, effects);
       state_.work.push(member.id, update ? Cause::kPostUpdate : Cause::kPostStart);
       break;
     }

@@ -144,6 +144,7 @@ class Engine {
   void on(const Synchronize& event, Effects& effects);
   void on(const CreateContainer& event, Effects& effects);
   void on(const UpdateContainer& event, Effects& effects);
+  void on(const UpdateOverdue& event, Effects& effects);
   void on(const StopContainer& event, Effects& effects);
   void on(const PodEvent& event, Effects& effects);
   void on(const ContainerEvent& event, Effects& effects);
@@ -173,12 +174,12 @@ class Engine {
   [[nodiscard]] bool has_stopped(const Container& container) const;
   void leave_unplaced(Member& member, std::string refusal, Effects& effects);
   Member* known(const Pod& pod, const Container& container, Effects& effects);
-  std::optional<std::string> resize(Member& member, const Entitlement& entitlement, const Pod& pod,
-                                    Effects& effects);
   [[nodiscard]] Entitlement entitlement_for(const Pod& pod, Member& member,
                                             const Resources& resources) const;
   [[nodiscard]] bool isolates_by_partition() const;
   static void warn(const Entitlement& entitlement, const Member& member, Effects& effects);
+  // The text that the runtime, and so `kubectl describe pod`, will show.
+  static std::string refusal_text(const Member& member, const std::string& why);
   std::string count_refusal(const Member& member, std::string_view reason, const std::string& text,
                             Effects& effects);
   std::string count_refusal(const Member& member, const topology::Refusal& refusal,
@@ -229,6 +230,21 @@ class Engine {
   // machine_change.cpp
   std::vector<Member*> adopt_on_changed_machine(bool same_nodes);
 
+  // resize.cpp
+  std::optional<std::string> resize(Member& member, const Entitlement& entitlement, const Pod& pod,
+                                    Effects& effects);
+  std::optional<std::string> agree(Member& member, const Resources& after,
+                                   const Entitlement& entitlement, const Pod& pod,
+                                   Effects& effects);
+  void reserve_both(const Member& member);
+  void tell_own(Member& member, Reply& reply);
+  void confirm(Member& member, std::vector<Note>& notes);
+  void take_back(Member& member);
+  void keep_as_before(PodRecord& pod, const std::vector<PendingUpdate::KeptBefore>& before);
+  void settle(Member& member, const Resources& record, std::vector<Note>& notes);
+  void note_update(Member& member, const ContainerEvent& event, Effects& effects);
+  void resize_unseen(Member& member, const Resources& after, const Pod& pod, Effects& effects);
+
   // synchronize.cpp
   void drop_unlisted(const Synchronize& event);
   void observe(Member& member, const Container& container, const Synchronize& event);
@@ -236,7 +252,6 @@ class Engine {
   bool adopt(Member& member, const topology::Request& request, const Cpuset& seen);
   void place_running(Member& member, Entitlement entitlement, const Pod& pod, const CpuSet& cpus,
                      Effects& effects);
-  void resize_unseen(Member& member, const Pod& pod, Effects& effects);
   void count_wrong_files(const std::set<std::string_view>& untold);
 
   // compare.cpp

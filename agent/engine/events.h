@@ -139,6 +139,11 @@ struct UpdateContainer {
   Resources wanted;
 };
 
+// The runtime has not said for a while that it has done this container's update.
+struct UpdateOverdue {
+  std::string id;
+};
+
 struct StopContainer {
   Pod pod;
   Container container;
@@ -163,8 +168,8 @@ struct MachineChanged {
   CpuSet away = {};  // online as before, but not in between
 };
 
-using Event = std::variant<Synchronize, CreateContainer, UpdateContainer, StopContainer, PodEvent,
-                           ContainerEvent, MachineChanged>;
+using Event = std::variant<Synchronize, CreateContainer, UpdateContainer, UpdateOverdue,
+                           StopContainer, PodEvent, ContainerEvent, MachineChanged>;
 
 // --- reply
 // ----------------------------------------------------------------------------------------

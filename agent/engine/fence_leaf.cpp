@@ -41,7 +41,7 @@ void LeafFence::starting(State& state, const Member& member) {
 std::optional<Enforce> LeafFence::idle(const State& state) const {
   const CpuSet all = pool(state);
   for (const auto& [id, member] : state.members) {
-    if (!member.started() || member.stuck || member.pieces > 0) continue;
+    if (!member.started() || member.stuck || member.pieces > 0 || member.pending) continue;
     if (!member.applied || !matches(*member.applied, target(state, member, all))) {
       return enforce(state, member, all, Cause::kFence);
     }

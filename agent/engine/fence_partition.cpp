@@ -55,7 +55,7 @@ class PartitionFence final : public LeafFence {
 
   [[nodiscard]] std::optional<Enforce> idle(const State& state) const override {
     for (const auto& [id, member] : state.members) {
-      const bool wanting = is_partition(state, member) && !member.guarded;
+      const bool wanting = is_partition(state, member) && !member.guarded && !member.pending;
       if (wanting && member.started() && !member.stuck && member.unguarded_why.empty()) {
         return enforce(state, member, pool(state), Cause::kFence);
       }

@@ -54,8 +54,10 @@ class RuntimeFence final : public Fence {
   }
 
  private:
-  // What the runtime was last told holds, unless the file has shown that it was lost.
+  // What the runtime was last told holds, unless the file has shown that it was lost. With a
+  // pending update it is told something else.
   static bool as_told(const Member& member, const Cpuset& wanted) {
+    if (member.pending) return true;
     if (!member.told || *member.told != wanted) return false;
     return !member.applied || matches(*member.applied, wanted);
   }

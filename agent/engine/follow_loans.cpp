@@ -15,12 +15,6 @@ Loans without(const Loans& loans, const Loans& others) {
   return rest;
 }
 
-Note loan_note(std::string text, const Member& lender, const CpuSet& cpus) {
-  Note line = note(Note::Level::kInfo, std::move(text), lender);
-  line.fields.emplace_back("cpus", cpus.to_string());
-  return line;
-}
-
 }  // namespace
 
 // The borrower leaves first and comes last, so that lent cores are never in two files. Whoever is
@@ -56,10 +50,12 @@ void Engine::follow_loans(const Loans& before, std::string_view starting,
 
 void Engine::say_loans(const Loans& ended, const Loans& begun, std::vector<Note>& notes) {
   for (const auto& [lender, loan] : ended) {
-    Note line{.level = Note::Level::kInfo, .text = "lent cores are back", .fields = {}};
-    if (const Member* member = state_.find(lender)) line = loan_note(line.text, *member, loan.cpus);
-    line.fields.emplace_back("borrower", loan.borrower.substr(0, 12));
-    notes.push_back(std::move(line));
+    notes.push_back({.level = Note::Level::kInfo,
+                     .text = "lent cores are back",
+                     .fields = {{"pod", loan.pod},
+                                {"id", lender.substr(0, 12)},
+                                {"cpus", loan.cpus.to_string()},
+                                {"borrower", loan.borrower.substr(0, 12)}}});
   }
   for (const std::string& id : state_.lenders) {
     Member& member = *state_.find(id);
@@ -67,7 +63,8 @@ void Engine::say_loans(const Loans& ended, const Loans& begun, std::vector<Note>
     const Loan loan = loan_of(state_, member);
     const bool news = std::exchange(member.unlent, loan.why) != loan.why;
     if (const auto fresh = begun.find(id); fresh != begun.end()) {
-      Note line = loan_note("lends its cores", member, fresh->second.cpus);
+      Note line = note(Note::Level::kInfo, "lends its cores", member);
+      line.fields.emplace_back("cpus", fresh->second.cpus.to_string());
       line.fields.emplace_back("to", loan.borrower->pod_name + "/" + loan.borrower->name);
       notes.push_back(std::move(line));
     }

@@ -13,15 +13,24 @@ using topology::Refusal;
 
 std::vector<KeptCores> Engine::kept() const {
   std::vector<KeptCores> all;
+  const auto add = [&](const std::string& pod_id, const std::string& name, const Kept& kept,
+                       const Claim& claim) {
+    all.push_back({.pod_id = pod_id,
+                   .container = name,
+                   .cpus = name == kRest ? claim.cpus : kept.own.cpus,
+                   .count = kept.request.cpus,
+                   .memory = kept.request.memory,
+                   .part = kept.part});
+  };
   for (const auto& [pod_id, pod] : state_.pods) {
+    for (const Member* member : pod.members) {  // first, as it then counts if the update fails
+      if (!member->pending) continue;
+      for (const auto& one : member->pending->kept_before) {
+        add(pod_id, one.name, one.kept, one.claim);
+      }
+    }
     for (const auto& [name, kept] : pod.kept()) {
-      all.push_back(
-          {.pod_id = pod_id,
-           .container = name,
-           .cpus = name == kRest ? state_.ledger.find(kept.request.id)->cpus : kept.own.cpus,
-           .count = kept.request.cpus,
-           .memory = kept.request.memory,
-           .part = kept.part});
+      add(pod_id, name, kept, *state_.ledger.find(kept.request.id));
     }
     for (const Member* member : pod.members) {
       if (member->role != Role::kExclusive || member->started()) continue;

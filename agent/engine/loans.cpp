@@ -59,9 +59,13 @@ CpuSet borrowed(const State& state, const Member& member) {
 }
 
 CpuSet rightful(const State& state, const Member& member) {
-  if (member.role != Role::kExclusive) return borrowed(state, member);
-  const topology::Claim* claim = state.ledger.find(member.claim);
-  return claim == nullptr || is_lent(state, member) ? CpuSet() : claim->cpus;
+  const auto claimed = [&](std::string_view id) {
+    const topology::Claim* claim = state.ledger.find(id);
+    return claim == nullptr ? CpuSet() : claim->cpus;
+  };
+  CpuSet cpus = member.pending ? claimed(reserve_id(member.id)) : CpuSet();
+  if (member.role != Role::kExclusive) return cpus | borrowed(state, member);
+  return is_lent(state, member) ? cpus : cpus | claimed(member.claim);
 }
 
 Loans loans_of(const State& state) {
@@ -69,7 +73,9 @@ Loans loans_of(const State& state) {
   for (const std::string& id : state.lenders) {
     const Member& member = *state.find(id);
     if (const Member* borrower = loan_of(state, member).borrower) {
-      loans[id] = {.borrower = borrower->id, .cpus = member.own.cpus};
+      loans[id] = {.pod = member.name_space + "/" + member.pod_name,
+                   .borrower = borrower->id,
+                   .cpus = member.own.cpus};
     }
   }
   return loans;

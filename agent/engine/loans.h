@@ -28,11 +28,13 @@ struct Loan {
 // All that is lent to the member.
 [[nodiscard]] CpuSet borrowed(const State& state, const Member& member);
 
-// Of the claims, the CPUs that the member's file may have: its own, or those lent to it.
+// Of the claims, the CPUs that the member's file may have: its own, or those lent to it, and those
+// that a pending update has reserved.
 [[nodiscard]] CpuSet rightful(const State& state, const Member& member);
 
 // All loans of this moment, by the lender's id.
 struct Lent {
+  std::string pod;       // the lender's, NAMESPACE/NAME
   std::string borrower;  // its id
   CpuSet cpus;
 

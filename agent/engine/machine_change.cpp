@@ -50,6 +50,9 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
                            .fields = {{"offline", (gone | event.away).to_string()},
                                       {"online", (back | event.away).to_string()}}});
   ++counters_.machine_changes;
+  for (auto& [id, member] : state_.members) {
+    if (member.pending) take_back(member);  // what it was told may be offline
+  }
   const bool same_nodes = std::equal(state_.topology.nodes.begin(), state_.topology.nodes.end(),
                                      event.topology.nodes.begin(), event.topology.nodes.end(),
                                      [](const auto& a, const auto& b) { return a.id == b.id; });

@@ -5,6 +5,8 @@
 
 namespace pinion::engine {
 
+inline constexpr std::string_view kRefused = "refused";  // begins a line of the log
+
 inline Note note(Note::Level level, std::string text, const Member& member) {
   return {.level = level,
           .text = std::move(text),

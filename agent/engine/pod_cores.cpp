@@ -29,6 +29,7 @@ bool preferred_is_free(const topology::Ledger& ledger, const topology::Request& 
 }  // namespace
 
 void Engine::leave_to_pod(Member& member) {
+  if (member.pending) take_back(member);
   if (member.role != Role::kExclusive) return;
   Kept& kept = state_.change_kept(state_.pods.find(member.pod_id)->second)[member.name];
   kept = {.request = member.request,
@@ -275,7 +276,7 @@ bool Engine::hand_on(Effects& effects) {
 void Engine::offer_cores(Effects& effects) {
   std::vector<const Member*> served;
   for (auto& [id, member] : state_.members) {
-    if (member.role != Role::kWaiting || !place_anew(member)) continue;
+    if (member.role != Role::kWaiting || member.pending || !place_anew(member)) continue;
     served.push_back(&member);
     ++counters_.exclusive_placed;
     Note line = note(Note::Level::kInfo, "got cores that it was waiting for", member);

@@ -35,9 +35,10 @@ Use use_of(const PodRecord& pod, std::int64_t whole, const Member* except) {
   Use use;
   for (const Member* member : pod.members) {
     if (except != nullptr && member->name == except->name) continue;
-    const std::int64_t stated = milli_cpus(member->resources).value_or(0);
-    if (member->role == Role::kExclusive) {
-      use.exclusive += kMilli * member->request.cpus;
+    const Size& size = member->larger();
+    const std::int64_t stated = milli_cpus(size.resources).value_or(0);
+    if (size.role == Role::kExclusive) {
+      use.exclusive += kMilli * size.request.cpus;
     } else {
       (stated < whole ? use.shared : use.pods) += stated;
     }

@@ -10,6 +10,17 @@ std::string claim_id(std::string_view pod_id, std::string_view name) {
   return id.append(pod_id).append("/").append(name);
 }
 
+std::string reserve_id(std::string_view container_id) {
+  return std::string("update of ").append(container_id);
+}
+
+const Size& Member::larger() const {
+  const auto cores = [](const Size& size) {
+    return size.role == Role::kExclusive ? size.request.cpus : 0;
+  };
+  return pending && cores(pending->size) > cores(*this) ? pending->size : *this;
+}
+
 CpuSet State::open_to_all(const CpuSet& held) const {
   CpuSet shared = topology.online - held;
   if (ledger.strict()) shared -= ledger.reserved();
@@ -159,6 +170,7 @@ std::optional<std::string> broken_names(const State& state) {
 std::optional<std::string> broken_pairing(const State& state) {
   std::size_t claims = 0;
   for (const auto& [id, member] : state.members) {
+    if (member.pending && state.ledger.find(reserve_id(id)) != nullptr) ++claims;
     if (member.role != Role::kExclusive) continue;
     ++claims;
     if (auto broken = broken_claim(state, member.claim, member.own.cpus)) return broken;

@@ -11,6 +11,7 @@
 
 #include "agent/engine/events.h"
 #include "agent/engine/work_queue.h"
+#include "base/log/note.h"
 #include "policy/policy.h"
 #include "topology/ledger.h"
 
@@ -54,9 +55,53 @@ enum class NoLoan {
 // runs. `name` empty: of those that are still to come.
 [[nodiscard]] std::string claim_id(std::string_view pod_id, std::string_view name);
 
+// The name of the claim on what an update of that container needs besides what it has, until the
+// runtime has done it.
+[[nodiscard]] std::string reserve_id(std::string_view container_id);
+
+// What a container states, and what it was given for that.
+struct Size {
+  Resources resources;        // as last stated by the runtime, updates merged in
+  topology::Request request;  // what it was given `own` for, or waits for
+  Cpuset own;                 // kExclusive: what it was given
+  topology::Why why;          // kExclusive: how `own` was chosen
+  std::string trouble;        // why it is not as it should be; empty when it is
+  Role role = Role::kShared;
+  bool unbound = false;  // its memory was bound to its cores' NUMA nodes, and is so no more
+};
+
+// Cores that a pod holds for a container that does not run: one that has ended and may come again,
+// or those to come.
+struct Kept {
+  topology::Request request;
+  Cpuset own;
+  topology::Why why;
+  int part = 0;  // of those to come: CPUs of the pod's first container, as the others may ask for
+  std::uint64_t since = 0;  // kept_revision() when its container ended
+};
+
+// An update to which the engine has agreed, and of which the runtime has not said yet that it is
+// done: it may refuse it without a word. Until then the container is what it was, and the ledger
+// holds what both sizes need; see resize.cpp.
+struct PendingUpdate {
+  struct KeptBefore {
+    std::string name;
+    Kept kept;
+    topology::Claim claim;
+  };
+
+  Size size;                                    // that it is to be
+  std::optional<topology::Claim> claim;         // of that size
+  std::optional<topology::Claim> claim_before;  // of the size that it has
+  std::optional<Cpuset> told_before;            // Member::told
+  std::vector<KeptBefore> kept_before;          // by its pod, where that has changed
+  std::int64_t milli = 0;                       // by which its pod's CPUs as a whole change
+  std::vector<Note> notes;                      // to be said when it is done
+};
+
 // One live container. Its cpuset is known three times over: decided (target()), told (to the
 // runtime, last) and applied (in the cgroup's own file, when last seen).
-struct Member {
+struct Member : Size {
   std::string id;
   std::string claim;  // claim_id()
   std::string name;
@@ -68,25 +113,20 @@ struct Member {
   std::string qos_group;  // a key of State::qos_groups, or empty
   Labels labels;
   Lending lending;
-  Resources resources;                        // as last stated by the runtime, updates merged in
+  std::optional<PendingUpdate> pending;
   std::optional<std::int64_t> oom_score_adj;  // as in Container
   Bytes counted_memory = 0;        // of the ledger's shared_memory(); set_counted_memory()
   NodeSet near_nodes;              // beside its devices
-  Cpuset own;                      // kExclusive: what it was given
-  topology::Request request;       // what it was given that for, or waits for
   std::optional<Cpuset> told;      // nullopt: nothing yet, or known to be lost
   std::optional<Applied> applied;  // nullopt: never seen
-  std::string trouble;             // why it is not as it should be; empty when it is
   std::string refused_resize;      // what was said of the last one, until one is done
   std::string unguarded_why;  // the last try to make a partition failed: left alone until the audit
   // Its own quota as it was left when last seen; nullopt: never, or the runtime writes it.
   std::optional<CpuQuota> quota_left;
   std::string quota_trouble;      // why its quota, or its pod's, is not as wanted; empty when it is
-  topology::Why why;              // kExclusive: how `own` was chosen
   NoLoan unlent = NoLoan::kNone;  // why it does not lend, as last said in the log
   std::uint32_t pid = 0;
   Qos qos = Qos::kUnknown;
-  Role role = Role::kShared;
   // Where it is between its creation and its end. What stands below is of its pod, its cpuset's
   // file or its quota, and each may be whatever its life is.
   Life life = Life::kCreated;
@@ -102,19 +142,10 @@ struct Member {
   bool isolate = false;     // kExclusive: its pod asked for an isolated partition
   bool guarded = false;     // kExclusive: a partition keeps others off `own`, as last seen
   bool unlimited = false;   // its CFS quota was taken away, or may have been; see quota.h
-  bool unbound = false;     // its memory was bound to its cores' NUMA nodes, and is so no more
 
   [[nodiscard]] bool started() const { return life != Life::kCreated; }
-};
-
-// Cores that a pod holds for a container that does not run: one that has ended and may come again,
-// or those to come.
-struct Kept {
-  topology::Request request;
-  Cpuset own;
-  topology::Why why;
-  int part = 0;  // of those to come: CPUs of the pod's first container, as the others may ask for
-  std::uint64_t since = 0;  // kept_revision() when its container ended
+  // Of the sizes that it has and may have in a moment, the one of more cores.
+  [[nodiscard]] const Size& larger() const;
 };
 
 // The name under which a pod keeps what is for those to come.
@@ -232,10 +263,10 @@ struct State {
 };
 
 // The first broken rule of the state as a sentence, or nothing: pods and names list their
-// containers, claims correspond one to one to exclusive members and what pods keep, nobody runs on
-// what another holds, no claim touches a reserved or offline CPU, shared memory is counted right,
-// the shared set and `pool` are not empty and touch no claim; of the claims only `held` count
-// against the pool.
+// containers, claims correspond one to one to exclusive members, what pods keep and what updates
+// have reserved, nobody runs on what another holds, no claim touches a reserved or offline CPU,
+// shared memory is counted right, the shared set and `pool` are not empty and touch no claim; of
+// the claims only `held` count against the pool.
 [[nodiscard]] std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
                                                           const CpuSet& held);
 

@@ -150,20 +150,6 @@ void Engine::count_wrong_files(const std::set<std::string_view>& untold) {
   }
 }
 
-// A resize that was done while nobody listened: the runtime's record says another size.
-void Engine::resize_unseen(Member& member, const Pod& pod, Effects& effects) {
-  const Entitlement entitlement = entitlement_for(pod, member, member.resources);
-  const bool same = entitlement.kind == Entitlement::Kind::kExclusive &&
-                    entitlement.request.cpus == member.request.cpus &&
-                    entitlement.request.memory == member.request.memory;
-  if (same) return;
-  if (auto refusal = resize(member, entitlement, pod, effects)) {
-    member.trouble = *refusal;
-  } else if (member.started()) {
-    state_.work.push(member.id, Cause::kResize);
-  }
-}
-
 void Engine::on(const Synchronize& event, Effects& effects) {
   ++counters_.synchronized;
   drop_unlisted(event);
@@ -189,12 +175,14 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   for (const Container& container : event.containers) {
     const auto pod = pods.find(container.pod_id);
     if (!is_live(container) || pod == pods.end() || !listed.insert(container.id).second) continue;
-    const bool is_new = state_.find(container.id) == nullptr;
+    Member* before = state_.find(container.id);
+    const bool is_new = before == nullptr;
+    if (!is_new && before->pending) settle(*before, container.resources, effects.notes);
     Member& member = remember(*pod->second, container);
     observe(member, container, event);
     if (member.role == Role::kExclusive) {
       ++counters_.kept;
-      resize_unseen(member, *pod->second, effects);
+      resize_unseen(member, member.resources, *pod->second, effects);
       continue;
     }
     Entitlement entitlement = entitlement_for(*pod->second, member, member.resources);

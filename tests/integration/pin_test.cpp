@@ -193,6 +193,57 @@ TEST_P(Root_Containerd_Pin, AResizeThatDoesNotFitIsRefusedAndChangesNothing) {
   EXPECT_TRUE(is_pinned(*rank, {}));
 }
 
+// A memory limit below what is in use: the agent agrees, and then the kernel refuses.
+TEST_P(Root_Containerd_Pin, AResizeThatTheRuntimeRefusesChangesNothing) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto sized = [](int milli) {
+    auto pod = lab::guaranteed_pod("rank", 1, lab::spin(1));
+    pod.containers[0].cpu_request = pod.containers[0].cpu_limit = milli;
+    return pod;
+  };
+  const auto with_too_little_memory = [&](int milli) {
+    const auto pod = sized(milli);
+    auto resources = lab::resources_of(pod, pod.containers[0]);
+    resources.memory = 4096;
+    return resources;
+  };
+  const int whole = 1000 * machine().width;
+  const auto said = [&](int times) {
+    return lab::eventually(kSoon, [&] {
+      const std::string log = lab::read_file(agent().log()).value_or("");
+      int found = 0;
+      const std::string text = "the runtime has not done a resize";
+      for (auto at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) ++found;
+      return found >= times;
+    });
+  };
+  const auto noise = run_burstable("noise");
+  ASSERT_TRUE(ok(noise));
+  const CpuSet shared = file(*noise);
+  std::vector<Running> ranks;
+  for (int i = 0; i < machine().ranks; ++i) {
+    const auto rank = run_rank("rank" + std::to_string(i));
+    ASSERT_TRUE(ok(rank));
+    ranks.push_back(*rank);
+  }
+
+  EXPECT_FALSE(node().cri().update_resources(ranks[0].id, with_too_little_memory(500)));
+  EXPECT_FALSE(run_rank("early")) << "it still runs on its core";
+  EXPECT_TRUE(said(1));
+  EXPECT_FALSE(run_rank("late")) << "it still runs on its core";
+  EXPECT_TRUE(is_pinned(ranks[0], {*noise}));
+
+  for (const Running& rank : ranks) ASSERT_TRUE(ok(remove(rank)));
+  const auto small = run(sized(500));
+  ASSERT_TRUE(ok(small));
+  EXPECT_FALSE(node().cri().update_resources(small->id, with_too_little_memory(whole)));
+  EXPECT_TRUE(said(2));
+  EXPECT_TRUE(lab::eventually(kSoon, [&] { return file(*noise) == shared; }));
+  EXPECT_EQ(file(*small), shared);
+  EXPECT_TRUE(ok(run_rank("next"))) << "what was reserved is free";
+  EXPECT_TRUE(no_drift());
+}
+
 // From a part of a CPU, which is shared, to a whole core and back: needs one spare core.
 TEST_P(Root_Containerd_Pin, AResizeToAWholeCoreTakesItAndBackReturnsIt) {
   ASSERT_TRUE(ok(start_agent()));

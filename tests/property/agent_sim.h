@@ -20,9 +20,10 @@ struct SimContainer {
   engine::Pod pod;
   engine::Container container;  // resources: the runtime's record
   Phase phase = Phase::kCreated;
-  std::string at_create;  // the record as `runc create` has read it
-  engine::Applied file;   // from kStarting on
-  bool tampered = false;  // its file was changed behind the agent's back
+  std::string at_create;                         // the record as `runc create` has read it
+  engine::Applied file;                          // from kStarting on
+  bool tampered = false;                         // its file was changed behind the agent's back
+  std::optional<engine::Resources> update = {};  // that the runtime is still at work on
 };
 
 struct SimOptions {
@@ -64,6 +65,10 @@ class Sim {
   void start(SimContainer& sim);
   void update(SimContainer& sim) { update(sim, sim.pod); }
   void update(SimContainer& sim, const engine::Pod& told);
+  void do_update(SimContainer& sim, const engine::Pod& told);
+  void end_update();
+  void settle_updates();
+  [[nodiscard]] bool knows_size(const SimContainer& sim) const;
   void stop(SimContainer& sim);
   void remove(SimContainer& sim);
   void end_pod();

@@ -197,31 +197,78 @@ void Sim::update(SimContainer& sim, const engine::Pod& told) {
   const Member* before = told.id == sim.pod.id ? known(sim) : nullptr;
   const CpuSet cores = before == nullptr ? CpuSet() : before->own.cpus;
   const int size = before == nullptr ? 0 : before->request.cpus;
+  const bool new_here = before == nullptr || before->pending;  // or may be another one by now
   const auto effects = handle(engine::UpdateContainer{told, sim.container, wanted}, "update " + id);
-  if (effects.reply.refusal) {
-    const Member* after = engine_.state().find(id);
-    if (before == nullptr) return;
-    if (after->own.cpus != cores || after->request.cpus != size) {
-      broken("a refused resize changed " + id);
-    }
-    return;
+  const Member* after = engine_.state().find(id);
+  if (!new_here && (after->own.cpus != cores || after->request.cpus != size)) {
+    broken("a resize that is not done changed " + id);
   }
+  if (effects.reply.refusal) return;
   if (!effects.reply.own) return broken("an update was not answered with own CPUs");
-  sim.container.resources = policy::merge(sim.container.resources, wanted);
-  sim.container.resources.cpus = effects.reply.own->cpus.to_string();
-  if (!effects.reply.own->mems.empty()) {
-    sim.container.resources.mems = effects.reply.own->mems.to_string();
+  sim.update = policy::merge(sim.container.resources, wanted);
+  sim.update->cpus = effects.reply.own->cpus.to_string();
+  if (!effects.reply.own->mems.empty()) sim.update->mems = effects.reply.own->mems.to_string();
+  apply(effects.reply.updates);
+  const int way = options_.mistell ? 9 : roll(10);  // one fault of the runtime at a time
+  if (way < 2) {  // it, or another plugin, refuses, and tells nobody
+    if (sim.phase == Phase::kRunning && roll(2) == 0) {  // half way
+      sim.file.cpus = parsed(sim.update->cpus, machine_.online);
+      sim.tampered = true;
+    }
+    sim.update.reset();
+    ++done_["update not done"];
+  } else if (way > 2 || options_.lend) {  // a lender is found again by its record alone
+    do_update(sim, told);
+    after = engine_.state().find(id);
+    const bool took = after != nullptr && !after->own.cpus.is_subset_of(cores);
+    if (sim.phase == Phase::kRunning && took && !new_here) check_alone(id);
   }
-  if (sim.phase == Phase::kRunning) {  // the whole record is applied
+}
+
+// The whole record is applied; now and then nobody hears of it.
+void Sim::do_update(SimContainer& sim, const engine::Pod& told) {
+  sim.container.resources = *std::exchange(sim.update, std::nullopt);
+  if (sim.phase == Phase::kRunning) {
     sim.file.cpus = parsed(sim.container.resources.cpus, machine_.online);
     const auto mems = NodeSet::parse(sim.container.resources.mems);
     if (mems && !mems->empty()) sim.file.mems = *mems;
   }
-  apply(effects.reply.updates);
+  if (!options_.lend && roll(30) == 0) {
+    ++done_["update unheard"];
+    sim.tampered = true;
+    return;
+  }
+  const std::string id = sim.container.id;
   handle(ContainerEvent{Kind::kPostUpdate, told, sim.container}, "postupdate " + id);
-  const Member* after = engine_.state().find(id);
-  const bool took = after != nullptr && !after->own.cpus.is_subset_of(cores);
-  if (sim.phase == Phase::kRunning && took) check_alone(id);
+}
+
+// One that was not done at once is done now, or the agent waits no longer.
+void Sim::end_update() {
+  for (auto& [id, sim] : containers_) {
+    if (sim.phase == Phase::kExited) continue;
+    const Member* member = engine_.state().find(id);
+    if (sim.update && roll(2) == 0) return do_update(sim, sim.pod);
+    if (member == nullptr || !member->pending || roll(2) == 0) continue;
+    handle(engine::UpdateOverdue{id}, "overdue " + id);
+    return;
+  }
+}
+
+void Sim::settle_updates() {
+  const auto open = [&](const auto& entry) {
+    const Member* member = engine_.state().find(entry.first);
+    const bool live = entry.second.phase != Phase::kExited;
+    return live && (entry.second.update || (member != nullptr && member->pending));
+  };
+  while (std::any_of(containers_.begin(), containers_.end(), open)) end_update();
+}
+
+// The runtime's record says no other size than the agent knows.
+bool Sim::knows_size(const SimContainer& sim) const {
+  const Member* member = engine_.state().find(sim.container.id);
+  const engine::Resources& record = sim.container.resources;
+  return member != nullptr && policy::milli_cpus(member->resources) == policy::milli_cpus(record) &&
+         policy::stated_memory(member->resources) == policy::stated_memory(record);
 }
 
 void Sim::stop(SimContainer& sim) {
@@ -344,7 +391,9 @@ void Sim::synchronize() {
     event.containers.back().state = runs ? ContainerState::kRunning : ContainerState::kCreated;
     if (runs) event.files[id] = sim.file;
     const Member* member = known(sim);
-    if (member != nullptr && member->role == Role::kExclusive) before[id] = member->own.cpus;
+    if (member != nullptr && member->role == Role::kExclusive && knows_size(sim)) {
+      before[id] = member->own.cpus;
+    }
   }
   const auto effects = handle(event, "synchronize");
   for (const auto& [id, cores] : before) {
@@ -359,12 +408,13 @@ void Sim::restart_agent() {
   for (const auto& [id, sim] : containers_) {
     const Member* member = known(sim);
     if (sim.phase == Phase::kRunning && member != nullptr && member->role == Role::kExclusive &&
-        sim.file.cpus == member->own.cpus) {
+        sim.file.cpus == member->own.cpus && knows_size(sim)) {
       before[id] = member->own.cpus;
     }
     // A lender's are in its record and in the borrower's file.
     const auto loan = loans_.find(id);
     if (loan == loans_.end() || sim.phase != Phase::kRunning || sim.tampered) continue;
+    if (!knows_size(sim)) continue;
     const SimContainer& borrower = containers_.at(loan->second.borrower);
     const bool known = parsed(sim.container.resources.cpus, {}) == loan->second.cpus;
     if (known && borrower.phase == Phase::kRunning && !borrower.tampered &&
@@ -501,6 +551,8 @@ void Sim::run() {
       if (created != nullptr) stop(*created);
     } else if (what < 890) {
       if (exited != nullptr) remove(*exited);
+    } else if (what < 898) {
+      end_update();
     } else if (what < 910) {
       end_pod();
     } else if (what < 925) {
@@ -512,6 +564,7 @@ void Sim::run() {
     } else if (what < 970) {
       restart_agent();
     } else if (what < 975) {
+      settle_updates();
       synchronize();
       settle_all();
     } else if (what < 985) {
@@ -522,6 +575,7 @@ void Sim::run() {
     }
   }
   if (!fault_.empty()) return;
+  settle_updates();
   synchronize();
   settle_all();
 }

@@ -162,8 +162,22 @@ class Driver {
     start(unit);
     return effects.reply.own->cpus;
   }
-  Answer update(const Unit& unit, const engine::Resources& wanted) {
+  // The runtime has not done it yet.
+  Answer ask(const Unit& unit, const engine::Resources& wanted) {
     return handle(engine::UpdateContainer{unit.pod, unit.container, wanted});
+  }
+  // It has, if the engine agrees: the answer to the update, with what both want done.
+  Answer update(const Unit& unit, const engine::Resources& wanted) {
+    Answer answer = ask(unit, wanted);
+    if (answer.reply.refusal) return answer;
+    Unit after = unit;
+    after.container.resources = policy::merge(unit.container.resources, wanted);
+    Answer done = tell(after, engine::ContainerEvent::Kind::kPostUpdate);
+    if (answer.fatal.empty()) answer.fatal = done.fatal;
+    answer.notes.insert(answer.notes.end(), done.notes.begin(), done.notes.end());
+    answer.now.insert(answer.now.end(), done.now.begin(), done.now.end());
+    answer.unguard.insert(answer.unguard.end(), done.unguard.begin(), done.unguard.end());
+    return answer;
   }
   Answer stop(const Unit& unit) { return handle(engine::StopContainer{unit.pod, unit.container}); }
   // Its container and its pod are gone for good.

@@ -104,6 +104,21 @@ TEST_F(NodeWithoutFiles, AnAnswerThatTellsItComesBeforeAResync) {
   EXPECT_FALSE(node_.next_work(true).has_value());
 }
 
+TEST_F(NodeWithoutFiles, AnUpdateOfWhichTheRuntimeSaysNothingIsGivenUpAfter10Seconds) {
+  const Unit rank = test_support::rank("r", 2);
+  run(rank);
+  const auto held = [&] { return node_.engine().state().ledger.exclusive().count(); };
+  node_.handle(engine::UpdateContainer{rank.pod, rank.container, test_support::cpu(4000)});
+  check();
+  EXPECT_EQ(held(), 4);
+  EXPECT_FALSE(node_.work(now_ + 9900ms));
+  EXPECT_EQ(held(), 4);
+  EXPECT_LE(node_.next_work(true), Clock::now() + 10s);
+  EXPECT_TRUE(node_.work(Clock::now() + 10s));
+  EXPECT_EQ(held(), 2);
+  EXPECT_FALSE(node_.work(Clock::now() + 10s));
+}
+
 class NodeWithAFile : public testing::Test {
  protected:
   void SetUp() override { mark(); }
@@ -177,6 +192,7 @@ TEST_F(NodeWithAFile, SavesWhatPodsKeepAfterEachEventThatChangesIt) {
       {"it starts", told(rank, ContainerEvent::Kind::kStart), false},
       {"it is resized", engine::UpdateContainer{rank.pod, rank.container, test_support::cpu(2000)},
        false},
+      {"that is done", told(rank, ContainerEvent::Kind::kPostUpdate), false},
       {"it ends", engine::StopContainer{rank.pod, rank.container}, true},
       {"another pod's rank comes", engine::CreateContainer{other.pod, other.container}, false},
       {"a shared one comes", engine::CreateContainer{shared.pod, shared.container}, false},
@@ -307,7 +323,9 @@ TEST(NodeWithManyGroupsInside, FollowsAFewInATurnAndTheOthersBetweenEvents) {
     const int before = std::exchange(done, with(node.engine().pool()));
     EXPECT_LE(done - before, 64);
     const auto next = std::max(now, node.next_work(false).value_or(now));
-    if (done < kGroups) EXPECT_LE(next, now + 20ms);
+    if (done < kGroups) {
+      EXPECT_LE(next, now + 20ms);
+    }
     now = next;
   };
   for (int i = 0; i < 2; ++i) quiet();
