@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -18,6 +19,17 @@ namespace pinion {
 // "line 3: "; empty where it is not known.
 [[nodiscard]] std::string yaml_line(const YAML::Mark& mark);
 [[nodiscard]] tl::unexpected<Error> yaml_error(const YAML::Node& node, const std::string& text);
+
+// read(root) of the document; an error that names the line where the text, or what is taken from
+// it, is not such YAML.
+template <class Read>
+std::invoke_result_t<Read, const YAML::Node&> read_yaml(const std::string& text, const Read& read) {
+  try {
+    return read(YAML::Load(text));
+  } catch (const YAML::Exception& error) {
+    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
+  }
+}
 
 // The first error is kept; what is read after it does not count.
 class YamlEntry {

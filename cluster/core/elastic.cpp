@@ -6,8 +6,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/words.h"
 #include "cluster/core/elastic_rules.h"
-#include "topology/words.h"
 
 namespace pinion::cluster {
 namespace {

@@ -27,7 +27,6 @@
 // Times are weighted by priority: the lowest that is there counts once, the next one twice, and so
 // on. No job changes twice within effective_gap_ms().
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <queue>

@@ -1,8 +1,6 @@
 // What the elastic policies share.
 #pragma once
 
-#include <optional>
-
 #include "cluster/core/elastic.h"
 
 namespace pinion::cluster {

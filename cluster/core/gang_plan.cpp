@@ -1,7 +1,5 @@
 #include "cluster/core/gang_plan.h"
 
-#include <algorithm>
-
 #include "cluster/core/gang_refusal.h"
 #include "cluster/core/gang_search.h"
 

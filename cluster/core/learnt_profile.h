@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "cluster/core/job_shape.h"
 #include "cluster/core/memory_pressure.h"

@@ -2,7 +2,6 @@
 // the last container of a job is gone, the run is over and its figures are complete.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

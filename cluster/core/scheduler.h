@@ -15,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cluster/core/due_times.h"
@@ -224,9 +223,8 @@ class Scheduler {
   std::vector<JobNews> take_news();
 
   struct Counters {
-    std::uint64_t placed = 0;     // jobs, and members that came later
-    std::uint64_t refused = 0;    // looks at the fleet that found no room
-    std::uint64_t withdrawn = 0;  // reservations
+    std::uint64_t placed = 0;   // jobs, and members that came later
+    std::uint64_t refused = 0;  // looks at the fleet that found no room
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
 

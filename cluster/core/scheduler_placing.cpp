@@ -558,7 +558,6 @@ void Scheduler::withdraw(const JobId& id, const std::string& why, std::int64_t n
     give_back(job, *member);
     member->since_ms = now_ms;
   }
-  ++counters_.withdrawn;
   job.why = why;
   tell(JobNews::Kind::kWithdrawn, job, why, static_cast<int>(members.size()));
   requeue(job);

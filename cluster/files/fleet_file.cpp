@@ -100,8 +100,7 @@ NodeReport report_of(const FleetFileNode& node, std::string name,
 }  // namespace
 
 Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text) {
-  try {
-    const YAML::Node root = YAML::Load(text);
+  return read_yaml(text, [](const YAML::Node& root) -> Result<std::vector<FleetFileNode>> {
     if (!root.IsSequence()) return yaml_error(root, "the file must be a list of nodes");
     std::vector<FleetFileNode> nodes;
     int all = 0;
@@ -120,9 +119,7 @@ Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text) {
       nodes.push_back(std::move(*node));
     }
     return nodes;
-  } catch (const YAML::Exception& error) {
-    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
-  }
+  });
 }
 
 Status report_fleet(const std::vector<FleetFileNode>& nodes,

@@ -1,6 +1,5 @@
 #include "cluster/sim/elastic_mix.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

@@ -1,9 +1,7 @@
 #include "cluster/sim/fit.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <set>
 
 namespace pinion::sim {

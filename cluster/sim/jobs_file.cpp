@@ -190,8 +190,7 @@ Result<Entry> read_entry(const YAML::Node& node) {
 }  // namespace
 
 Result<std::vector<Job>> parse_jobs_file(const std::string& text) {
-  try {
-    const YAML::Node root = YAML::Load(text);
+  return read_yaml(text, [](const YAML::Node& root) -> Result<std::vector<Job>> {
     if (!root.IsSequence()) return yaml_error(root, "the file must be a list of jobs");
     std::vector<Job> jobs;
     std::set<std::string> names;
@@ -216,9 +215,7 @@ Result<std::vector<Job>> parse_jobs_file(const std::string& text) {
     std::stable_sort(jobs.begin(), jobs.end(),
                      [](const Job& a, const Job& b) { return a.submit < b.submit; });
     return jobs;
-  } catch (const YAML::Exception& error) {
-    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
-  }
+  });
 }
 
 }  // namespace pinion::sim

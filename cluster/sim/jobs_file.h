@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/sim/job_list.h"
+#include "base/error.h"
+#include "cluster/sim/job.h"
 
 namespace pinion::sim {
 

@@ -36,8 +36,7 @@ std::string number(double value) {
 }  // namespace
 
 Result<Model> parse_model_file(const std::string& text) {
-  try {
-    const YAML::Node root = YAML::Load(text);
+  return read_yaml(text, [](const YAML::Node& root) -> Result<Model> {
     if (!root.IsMap()) return yaml_error(root, "the file must be a map");
     YamlEntry entry(root, kModelKeys);
     Model model;
@@ -56,9 +55,7 @@ Result<Model> parse_model_file(const std::string& text) {
       model.kinds.insert_or_assign(named.first.Scalar(), *kind);
     }
     return model;
-  } catch (const YAML::Exception& error) {
-    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
-  }
+  });
 }
 
 std::string to_yaml(const Model& model) {

@@ -2,8 +2,6 @@
 // a virtual clock. Whatever the scheduler reserves is started at once.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>

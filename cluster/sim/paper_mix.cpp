@@ -8,7 +8,6 @@
 #include "cluster/sim/mixed.h"
 #include "sim/fine_grained_1.h"
 #include "sim/fine_grained_2.h"
-#include "topology/words.h"
 
 namespace pinion::sim {
 namespace {

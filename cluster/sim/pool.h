@@ -6,7 +6,6 @@
 // by what they asked for, or take only processors that the first one leaves spare then.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>

@@ -13,6 +13,7 @@
 #include "base/cli/output.h"
 #include "cluster/files/fleet_file.h"
 #include "cluster/sim/elastic_machine.h"
+#include "cluster/sim/job_list.h"
 #include "cluster/sim/jobs_file.h"
 #include "cluster/sim/lublin.h"
 #include "cluster/sim/malleable.h"

@@ -8,7 +8,6 @@
 #include "cluster/sim/common_options.h"
 #include "cluster/sim/paper_mix.h"
 #include "cluster/sim/scenario.h"
-#include "topology/words.h"
 
 namespace pinion::sim {
 namespace {

@@ -62,8 +62,7 @@ Result<SeenRuns> read_experiment(const YAML::Node& node, const FitData& data) {
 }  // namespace
 
 Result<FitData> parse_runs_file(const std::string& text) {
-  try {
-    const YAML::Node root = YAML::Load(text);
+  return read_yaml(text, [](const YAML::Node& root) -> Result<FitData> {
     if (!root.IsMap()) return yaml_error(root, "the file must be a map");
     YamlEntry entry(root, kRunsKeys);
     FitData data;
@@ -87,9 +86,7 @@ Result<FitData> parse_runs_file(const std::string& text) {
     }
     if (runs == 0) return yaml_error(root, "no runs");
     return data;
-  } catch (const YAML::Exception& error) {
-    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
-  }
+  });
 }
 
 }  // namespace pinion::sim

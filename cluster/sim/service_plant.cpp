@@ -208,13 +208,4 @@ PlantRun run_plant(const PlantSettings& settings) {
   return run;
 }
 
-double cpu_seconds_where_kept(const PlantRun& run, const PlantRun& other) {
-  double sum = 0;
-  for (std::size_t i = 0; i < std::min(run.seconds.size(), other.seconds.size()); ++i) {
-    if (other.seconds[i].performance < 1) continue;
-    sum += static_cast<double>(run.seconds[i].limit_milli) / 1000;
-  }
-  return sum;
-}
-
 }  // namespace pinion::sim

@@ -51,7 +51,4 @@ struct PlantRun {
 
 [[nodiscard]] PlantRun run_plant(const PlantSettings& settings);
 
-// CPU seconds of `run` in the seconds in which `other` keeps its target.
-[[nodiscard]] double cpu_seconds_where_kept(const PlantRun& run, const PlantRun& other);
-
 }  // namespace pinion::sim

@@ -2,8 +2,6 @@
 // cluster (cluster/core/granularity.h).
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "cluster/core/fleet.h"

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <string>
-#include <vector>
 
 namespace pinion::sim {
 namespace {

@@ -1,7 +1,6 @@
 #include "cluster/sim/swf_source.h"
 
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 

@@ -8,6 +8,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/kube/pods.h"
+#include "cluster/slurm/node_count_json.h"
 #include "policy/annotations.h"
 
 namespace pinion::slurm {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,7 +13,7 @@
 #include "base/fd.h"
 #include "base/log/log.h"
 #include "cluster/extender/kube/watch.h"
-#include "cluster/slurm/node_count_json.h"
+#include "cluster/slurm/node_count.h"
 #include "cluster/slurm/pod_json.h"
 
 namespace pinion::slurm {

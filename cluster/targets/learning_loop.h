@@ -47,10 +47,6 @@ class LearningLoop : public ServiceLoop {
 
   ServiceDecision look(const ServiceSight& sight) override;
 
-  // What is learnt so far.
-  [[nodiscard]] double elasticity() const { return elasticity_; }
-  [[nodiscard]] double noise() const;  // of one sample of the performance, relative
-
  private:
   // A change of the limit whose effect is not seen yet: what there was before.
   struct Change {
@@ -65,6 +61,7 @@ class LearningLoop : public ServiceLoop {
   void learn();
   [[nodiscard]] bool by_use() const { return used_ > 0; }
   [[nodiscard]] double place_of(const ServiceSight& sight) const;
+  [[nodiscard]] double noise() const;  // of one sample of the performance, relative
   [[nodiscard]] double level_noise() const;
   [[nodiscard]] double place_noise(const ServiceSight& sight) const;
   [[nodiscard]] bool is_idle(const ServiceSight& sight, double level) const;

@@ -87,10 +87,9 @@ class Reader {
 }  // namespace
 
 Result<std::vector<Request>> parse_requests(const std::string& text) {
-  try {
-    const auto document = only_document(text);
-    if (!document) return failure(document.error());
-    const YAML::Node root = YAML::Load(*document);
+  const auto document = only_document(text);
+  if (!document) return failure(document.error());
+  return read_yaml(*document, [](const YAML::Node& root) -> Result<std::vector<Request>> {
     if (!root.IsSequence()) return yaml_error(root, "the file must be a list of containers");
     Reader reader;
     for (const YAML::Node& node : root) {
@@ -98,9 +97,7 @@ Result<std::vector<Request>> parse_requests(const std::string& text) {
       if (!added) return failure(added.error());
     }
     return std::move(reader.requests);
-  } catch (const YAML::Exception& error) {
-    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
-  }
+  });
 }
 
 }  // namespace pinion::ctl

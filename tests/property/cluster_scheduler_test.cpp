@@ -121,8 +121,8 @@ class World {
     const auto& counters = scheduler_.counters();
     const auto& head = scheduler_.head_room();
     return text + "placed " + std::to_string(counters.placed) + " refused " +
-           std::to_string(counters.refused) + " withdrawn " + std::to_string(counters.withdrawn) +
-           " promises " + std::to_string(scheduler_.fleet().promises()) + " head " +
+           std::to_string(counters.refused) + " promises " +
+           std::to_string(scheduler_.fleet().promises()) + " head " +
            (head ? head->job + " " + std::to_string(head->from_ms) : "");
   }
 

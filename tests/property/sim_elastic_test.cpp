@@ -8,7 +8,7 @@
 #include <map>
 
 #include "cluster/sim/elastic_machine.h"
-#include "cluster/sim/jobs_file.h"
+#include "cluster/sim/job_list.h"
 #include "cluster/sim/simulation.h"
 #include "tests/support/machine.h"
 

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "cluster/sim/jobs_file.h"
+#include "cluster/sim/job_list.h"
 #include "cluster/sim/pool.h"
 #include "cluster/sim/simulation.h"
 

@@ -3,11 +3,9 @@
 // data, after which the server closes. Numbers are big-endian, but those that a handler gets.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 

@@ -5,7 +5,6 @@
 // numbers.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cluster/core/gang_plan.h"
+#include "cluster/core/gang.h"
 #include "cluster/extender/jobs/mutation.h"
 
 namespace pinion::cluster::jobs {

@@ -3,7 +3,6 @@
 // pinionctl with a file.
 #pragma once
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

@@ -1,7 +1,10 @@
 #include "cluster/extender/kube/http.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "cluster/extender/kube/certificates.h"
 #include "cluster/extender/kube/connection.h"

@@ -1,6 +1,5 @@
 #include "cluster/extender/program/feeds.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cluster/extender/kube/json_read.h"

@@ -1,6 +1,5 @@
 #include "cluster/extender/program/learnt_profiles.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 

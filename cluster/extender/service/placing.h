@@ -10,7 +10,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/log/note.h"
 #include "cluster/extender/http/callbacks.h"

@@ -11,7 +11,7 @@
 
 #include "cluster/core/elastic.h"
 #include "cluster/core/fleet.h"
-#include "cluster/sim/jobs_file.h"
+#include "cluster/sim/job_list.h"
 #include "cluster/sim/simulation.h"
 #include "tests/support/machine.h"
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace pinion::sim {
 namespace {
 
@@ -19,6 +21,16 @@ struct Both {
   Sums paper;
   Sums ours;
 };
+
+// CPU seconds of `run` in the seconds in which `other` keeps its target.
+double cpu_seconds_where_kept(const PlantRun& run, const PlantRun& other) {
+  double sum = 0;
+  for (std::size_t i = 0; i < std::min(run.seconds.size(), other.seconds.size()); ++i) {
+    if (other.seconds[i].performance < 1) continue;
+    sum += static_cast<double>(run.seconds[i].limit_milli) / 1000;
+  }
+  return sum;
+}
 
 // Of six seeds.
 Both play(Plant plant, PlantLoad load) {
