@@ -109,6 +109,20 @@ TEST(Webhook, WarnsOfAJobThatFitsNotEvenTheIdleFleet) {
               HasSubstr("on at most 1 node; even with nothing running there is room for 2"));
 }
 
+TEST(Webhook, WarnsOfAJobWhosePodsKeepApartOnMoreNodesThanThereAre) {
+  json review = large_job(4);
+  json& pod = review["request"]["object"]["spec"]["template"];
+  pod["metadata"]["labels"]["app"] = "wind";
+  const json own = {{"labelSelector", {{"matchLabels", {{"app", "wind"}}}}},
+                    {"topologyKey", "kubernetes.io/hostname"}};
+  pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+      json::array({own});
+  EXPECT_FALSE(answer_to(review).contains("warnings")) << "four workers on four nodes";
+  EXPECT_THAT(answer_to(review, {}, 1).at("warnings").at(0).get<std::string>(),
+              HasSubstr("each on another node; 1 node is closed to it; even with nothing running "
+                        "there is room for 3"));
+}
+
 // Templates that say no job's name.
 json without_stated_jobs(json value) {
   if (!value.is_structured()) return value;
