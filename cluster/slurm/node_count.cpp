@@ -13,33 +13,33 @@ namespace {
 
 using Phase = Placeholder::Phase;
 
-struct Wish {
+struct Number {
   const char* name;
   std::int64_t least;
   std::int64_t most;
 };
 
 // As extender/elastic reads the annotations.
-constexpr std::array kWishes = {
-    Wish{"priority", -1'000'000'000, 1'000'000'000}, Wish{"rescale-gap-seconds", 0, 604'800},
-    Wish{"rescale-cost-seconds", 0, 3'600}, Wish{"run-seconds", 1, 31'536'000}};
+constexpr std::array kNumbers = {
+    Number{"priority", -1'000'000'000, 1'000'000'000}, Number{"rescale-gap-seconds", 0, 604'800},
+    Number{"rescale-cost-seconds", 0, 3'600}, Number{"run-seconds", 1, 31'536'000}};
 
 }  // namespace
 
 Result<std::map<std::string, std::string>> wishes_in(std::string_view comment) {
   std::map<std::string, std::string> wishes;
-  for (const Wish& wish : kWishes) {
-    const std::string_view value = word_in(comment, wish.name);
+  for (const Number& word : kNumbers) {
+    const std::string_view value = word_in(comment, word.name);
     if (value.empty()) continue;
     std::int64_t number = 0;
     const char* const end = value.data() + value.size();
     const auto read = std::from_chars(value.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end || number < wish.least || number > wish.most) {
-      return failure(Errc::kInvalid, std::string(wish.name) + " is to be a number from " +
-                                         std::to_string(wish.least) + " to " +
-                                         std::to_string(wish.most));
+    if (read.ec != std::errc() || read.ptr != end || number < word.least || number > word.most) {
+      return failure(Errc::kInvalid, std::string(word.name) + " is to be a number from " +
+                                         std::to_string(word.least) + " to " +
+                                         std::to_string(word.most));
     }
-    wishes.emplace(wish.name, value);
+    wishes.emplace(word.name, value);
   }
   return wishes;
 }
