@@ -99,9 +99,9 @@ Result<bool> CpusetFiles::write_cpuset(int group, const Enforce& wanted, const A
       }
     } else {
       Allowance none(0, {});
-      const auto done = inner_.bring(
-          wanted.id, group, {.now = now.cpus, .wanted = to.cpus, .halfway = wanted.halfway},
-          wanted.put_off ? none : allowance);
+      auto done = inner_.bring(wanted.id, group,
+                               {.now = now.cpus, .wanted = to.cpus, .halfway = wanted.halfway},
+                               wanted.put_off ? none : allowance);
       if (!done || !*done) return done;
     }
   }

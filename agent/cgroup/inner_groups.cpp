@@ -80,7 +80,7 @@ class InnerWalk {
     const auto write = [&](const CpuSet& cpus) {
       return write_file(group, kCpus, cpus.to_string());
     };
-    const Status done = level.target == level.before ? Status() : write(level.target);
+    Status done = level.target == level.before ? Status() : write(level.target);
     level.in_the_way = !done && done.error().sys_errno == EBUSY;
     if (!done && !level.in_the_way) return done;
     if (level.in_the_way && !level.target.is_subset_of(level.before)) {

@@ -32,7 +32,11 @@ std::optional<Enforce> Engine::audit(std::string_view after) {
     after = {};
   }
   for (auto it = state_.members.upper_bound(after); it != state_.members.end(); ++it) {
-    if (!it->second.started() || it->second.pending) continue;
+    // The file of one that gets or gives cores in a moment may say either.
+    const auto& pending = it->second.pending;
+    const bool own =
+        pending && (it->second.role == Role::kExclusive || pending->size.role == Role::kExclusive);
+    if (!it->second.started() || own) continue;
     it->second.stuck = false;
     return fence_->enforce(state_, it->second, pool(), Cause::kAudit);
   }

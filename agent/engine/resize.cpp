@@ -28,6 +28,7 @@ std::vector<Claim::Share> larger_shares(const std::vector<Claim::Share>& one,
     }
   }
   std::vector<Claim::Share> larger;
+  larger.reserve(bytes.size());
   for (const auto& [node, most] : bytes) larger.push_back({.node = node, .bytes = most});
   return larger;
 }
@@ -74,6 +75,7 @@ std::optional<std::string> Engine::resize(Member& member, const Entitlement& ent
   if (const auto refusal = resize_cores(member, request, pod)) {
     return count_refusal(member, *refusal, effects);
   }
+  if (member.own.cpus == before) return std::nullopt;  // its memory alone
   Note line = note(Note::Level::kInfo, "resized", member);
   line.fields.emplace_back("from", before.to_string());
   line.fields.emplace_back("cpus", member.own.cpus.to_string());
@@ -251,6 +253,7 @@ void Engine::settle(Member& member, const Resources& record, std::vector<Note>& 
 }
 
 void Engine::on(const UpdateContainer& event, Effects& effects) {
+  if (has_stopped(event.container)) return;  // it ended while the runtime was asked
   Member& member = *known(event.pod, event.container, effects);
   if (member.pending) settle(member, {}, effects.notes);
   const Resources after = merge(member.resources, event.wanted);
@@ -282,11 +285,16 @@ void Engine::on(const UpdateOverdue& event, Effects& effects) {
   settle(*member, {}, effects.notes);
 }
 
-// POST_UPDATE: of what is pending, or of what was given up as not done.
+// POST_UPDATE: of what is pending, of what was given up as not done, or, where the runtime is asked
+// for two updates at once, of the one before what is pending. The record tells which.
 void Engine::note_update(Member& member, const ContainerEvent& event, Effects& effects) {
-  if (member.pending) return confirm(member, effects.notes);
   const Resources after = merge(member.resources, event.container.resources);
-  if (!same_size(after, member.resources)) resize_unseen(member, after, event.pod, effects);
+  if (member.pending && same_size(after, member.pending->size.resources)) {
+    return confirm(member, effects.notes);
+  }
+  if (same_size(after, member.resources)) return;
+  if (member.pending) take_back(member);
+  resize_unseen(member, after, event.pod, effects);
 }
 
 // A resize that was done while nobody listened: the runtime's record says another size.

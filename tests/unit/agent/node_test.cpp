@@ -166,6 +166,8 @@ TEST_F(NodeWithAFile, SavesWhatPodsKeepAfterEachEventThatChangesIt) {
   const Unit rank = test_support::rank("r", 1);
   Unit again = rank;
   again.container.id = "again";
+  Unit resized = rank;
+  resized.container.resources = test_support::cpu(2000);
   const Unit other = test_support::rank("other", 1);
   const Unit shared = test_support::shared("s");
   engine::Pod whole = test_support::make_pod("whole");
@@ -192,7 +194,7 @@ TEST_F(NodeWithAFile, SavesWhatPodsKeepAfterEachEventThatChangesIt) {
       {"it starts", told(rank, ContainerEvent::Kind::kStart), false},
       {"it is resized", engine::UpdateContainer{rank.pod, rank.container, test_support::cpu(2000)},
        false},
-      {"that is done", told(rank, ContainerEvent::Kind::kPostUpdate), false},
+      {"that is done", told(resized, ContainerEvent::Kind::kPostUpdate), false},
       {"it ends", engine::StopContainer{rank.pod, rank.container}, true},
       {"another pod's rank comes", engine::CreateContainer{other.pod, other.container}, false},
       {"a shared one comes", engine::CreateContainer{shared.pod, shared.container}, false},

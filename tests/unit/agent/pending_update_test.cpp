@@ -240,6 +240,52 @@ TEST_P(BothFences, OneThatIsNotDoneAgainAndAgainIsSaidOnce) {
   EXPECT_EQ(node.engine.counters().resized, 1U);
 }
 
+// The runtime is asked for an update of one that has just ended, and agrees.
+TEST_P(BothFences, OneThatHasEndedGetsNothingByAnUpdate) {
+  Driver node(laptop(), GetParam());
+  const Pod pod = whole_pod("p", 2);
+  const Unit init = part(pod, "init", 2);
+  const CpuSet cores = node.run(init);
+  node.stop(init);
+  EXPECT_FALSE(node.ask(init, cpu(2000, 1 << 20)).reply.own);
+  EXPECT_EQ(node.engine.state().find(init.id()), nullptr);
+  EXPECT_EQ(node.run(part(pod, "main", 2)), cores);
+}
+
+// The runtime is asked for two at once: it does the first, and refuses the second.
+TEST_P(BothFences, WhatIsSaidOfTheUpdateBeforeConfirmsNoOther) {
+  for (const Sizes& sizes : kSizes) {
+    SCOPED_TRACE(sizes.name);
+    Driver node(laptop(), GetParam());
+    const Unit unit = sized(rank("r", 2), sizes.from);
+    const CpuSet cores = cores_of(node.run(unit), sizes.from);
+    Unit first = unit;
+    first.container.resources.memory = 1 << 20;
+    ASSERT_TRUE(node.ask(unit, first.container.resources).reply.own);
+    ASSERT_TRUE(node.ask(unit, cpu(sizes.to)).reply.own);
+    EXPECT_EQ(node.tell(first, EventKind::kPostUpdate).fatal, "");
+    node.handle(UpdateOverdue{unit.id()});
+    EXPECT_EQ(node.own(unit), cores);
+    EXPECT_EQ(node.taken(), cores);
+    EXPECT_EQ(node.engine.state().find(unit.id())->resources.memory, 1 << 20);
+  }
+}
+
+// Its memory changes, not where it may run: runc may write what was right when it was told.
+TEST_P(BothFences, ASharedOneIsComparedMeanwhile) {
+  Driver node(laptop(), GetParam());
+  const Unit unit = sized(rank("s", 2), 500);
+  node.run(unit);
+  ASSERT_TRUE(node.ask(unit, cpu(500, 1 << 20)).reply.own);
+  const Unit other = rank("r", 2);
+  node.run(other);
+  EXPECT_TRUE(node.engine.state().find(unit.id())->pending);
+  const auto audit = node.engine.audit(other.id());
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(audit->id, unit.id());
+  EXPECT_EQ(audit->cpuset.cpus, node.engine.pool());
+}
+
 // What it was told may be offline by then.
 TEST_P(BothFences, CpusThatGoOfflineMeanwhileLeaveItItsSize) {
   for (const Sizes& sizes : {kSizes[0], kSizes[1]}) {
