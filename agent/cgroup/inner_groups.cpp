@@ -48,7 +48,7 @@ class InnerWalk {
     while (!levels_.empty()) {
       Level& level = levels_.back();
       if (level.inside && !allowance.take()) return false;
-      const auto name = level.inside ? next(level) : std::nullopt;
+      const auto name = level.inside ? next_group(*level.inside) : std::nullopt;
       if (auto done = name ? follow(level, *name) : leave(level); !done) {
         return failure(done.error());
       }
@@ -57,9 +57,6 @@ class InnerWalk {
   }
 
  private:
-  struct CloseDir {
-    void operator()(DIR* dir) const { closedir(dir); }
-  };
   struct Level {
     [[nodiscard]] int fd() const { return inside ? dirfd(inside.get()) : group.get(); }
 
@@ -109,13 +106,6 @@ class InnerWalk {
     if (levels_.size() > 1 && is_gone(done)) done = {};
     levels_.pop_back();
     return done;
-  }
-
-  static std::optional<std::string> next(const Level& level) {
-    while (const dirent* entry = readdir(level.inside.get())) {
-      if (entry->d_name[0] != '.' && is_group(level.fd(), *entry)) return entry->d_name;
-    }
-    return std::nullopt;
   }
 
   Status follow(const Level& around, const std::string& name) {

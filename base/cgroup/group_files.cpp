@@ -14,9 +14,12 @@ namespace {
 
 constexpr std::size_t kMaxText = 65'536;
 
-struct CloseDir {
-  void operator()(DIR* dir) const { closedir(dir); }
-};
+bool is_group(int directory, const dirent& entry) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+  struct stat info = {};
+  return ::fstatat(directory, &entry.d_name[0], &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISDIR(info.st_mode);
+}
 
 }  // namespace
 
@@ -34,11 +37,11 @@ Result<std::string> read_file(int directory, const char* name) {
                  std::string(name) + " is longer than " + std::to_string(kMaxText) + " bytes");
 }
 
-bool is_group(int directory, const dirent& entry) {
-  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
-  struct stat info = {};
-  return ::fstatat(directory, &entry.d_name[0], &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISDIR(info.st_mode);
+std::optional<std::string> next_group(DIR& listing) {
+  while (const dirent* entry = readdir(&listing)) {
+    if (entry->d_name[0] != '.' && is_group(dirfd(&listing), *entry)) return entry->d_name;
+  }
+  return std::nullopt;
 }
 
 Result<std::vector<std::string>> child_groups(int directory) {
@@ -53,9 +56,7 @@ Result<std::vector<std::string>> child_groups(int directory) {
   if (!dir) return sys_failure("list group");
   (void)copy.release();  // owned by `dir` from here on
   std::vector<std::string> names;
-  while (const dirent* entry = readdir(dir.get())) {
-    if (entry->d_name[0] != '.' && is_group(directory, *entry)) names.emplace_back(entry->d_name);
-  }
+  while (auto name = next_group(*dir)) names.push_back(*std::move(name));
   std::sort(names.begin(), names.end());
   return names;
 }

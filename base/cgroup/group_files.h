@@ -4,6 +4,7 @@
 #include <dirent.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,12 @@ Result<Set> read_set(int directory, const char* name) {
   return *set;
 }
 
-// Whether the entry of the group's directory is a group inside it.
-[[nodiscard]] bool is_group(int directory, const dirent& entry);
+struct CloseDir {
+  void operator()(DIR* dir) const { closedir(dir); }
+};
+
+// The next group directly inside one that is being listed, by name; nullopt: there is no other.
+[[nodiscard]] std::optional<std::string> next_group(DIR& listing);
 
 // The names of the groups directly inside, ascending. Errors: the group cannot be listed.
 Result<std::vector<std::string>> child_groups(int directory);
