@@ -51,6 +51,9 @@ std::vector<Scene> scenes() {
   return scenes;
 }
 
+constexpr FenceKind kFences[] = {FenceKind::kPartition, FenceKind::kTree, FenceKind::kLeaf,
+                                 FenceKind::kRuntime};
+
 class RandomLife : public testing::TestWithParam<Scene> {
  protected:
   static void play(FenceKind fence, bool tamper, unsigned seed, int events, int no_partition = 0,
@@ -138,8 +141,7 @@ TEST_P(RandomLife, UnderTheRuntimeFence) {
 
 // Lent cores are always in exactly one container's set, and come back whatever ends.
 TEST_P(RandomLife, WithLendersAndBorrowers) {
-  for (const FenceKind fence :
-       {FenceKind::kLeaf, FenceKind::kTree, FenceKind::kPartition, FenceKind::kRuntime}) {
+  for (const FenceKind fence : kFences) {
     SimOptions options;
     options.fence = fence;
     options.settings = GetParam().settings;
@@ -161,8 +163,7 @@ TEST_P(RandomLife, WithLendersAndBorrowers) {
 
 // It believes what it is told, and comes to no harm: after the runtime's next list all is in order.
 TEST_P(RandomLife, WhereTheRuntimeTellsWrongPods) {
-  for (const FenceKind fence :
-       {FenceKind::kPartition, FenceKind::kTree, FenceKind::kLeaf, FenceKind::kRuntime}) {
+  for (const FenceKind fence : kFences) {
     SimOptions options;
     options.fence = fence;
     options.settings = GetParam().settings;
@@ -177,8 +178,7 @@ TEST_P(RandomLife, WhereTheRuntimeTellsWrongPods) {
 }
 
 TEST_P(RandomLife, EqualRunsGiveEqualReplies) {
-  for (const FenceKind fence :
-       {FenceKind::kPartition, FenceKind::kTree, FenceKind::kLeaf, FenceKind::kRuntime}) {
+  for (const FenceKind fence : kFences) {
     SimOptions options;
     options.fence = fence;
     options.settings = GetParam().settings;
