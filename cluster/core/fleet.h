@@ -43,22 +43,24 @@ struct MachineKind {
 };
 
 struct FleetNode {
+  // What each plan asks of every node, side by side.
+  bool stale = false;  // silent for too long, or its agent has no runtime: nothing is placed there
+  bool open = true;    // for members that name no nodes of their own
+  int pressure_level = 0;        // of its memory controllers, 0 .. 10
+  ResourceList spare = kPlenty;  // now
+  topology::Holes holes;         // of the ledger
+
   std::string name;  // empty: no node has this index now
   std::shared_ptr<const MachineKind> kind;
   topology::Ledger ledger;                        // what runs there and what is promised
   std::map<std::uint64_t, std::string> promises;  // ids, by the order in which they were made
   bool displaced = false;  // a pinned promise is not where its agent was told
-  topology::Holes holes;   // of that ledger
   MissRates rates;
-  int pressure_level = 0;  // of its memory controllers, 0 .. 10
-  std::string instance;    // of the agent: another one means that generations began anew
+  std::string instance;  // of the agent: another one means that generations began anew
   std::uint64_t generation = 0;
-  std::int64_t heard_ms = 0;  // when the agent was last heard
-  bool stale = false;  // silent for too long, or its agent has no runtime: nothing is placed there
-  bool open = true;    // for members that name no nodes of their own
+  std::int64_t heard_ms = 0;        // when the agent was last heard
   ResourceList capacity = kPlenty;  // when nobody is there
   ResourceList room = kPlenty;      // when no member is there
-  ResourceList spare = kPlenty;     // now
   Company company;                  // where it matters (CompanyRules::counts())
 
   [[nodiscard]] const topology::Topology& topology() const { return *kind->topology; }

@@ -84,18 +84,16 @@ std::vector<std::vector<std::size_t>> by_shape(const Gang& gang) {
   return shapes;
 }
 
-std::vector<NodeIndex> nodes_among(const FleetView& fleet, const std::vector<NodeIndex>* among,
-                                   bool silent) {
+NodesAmong nodes_among(const FleetView& fleet, const std::vector<NodeIndex>* among) {
   const Fleet& all = fleet.fleet();
   std::vector<bool> is_among(static_cast<std::size_t>(all.size()), among == nullptr);
   if (among != nullptr) {
     for (const NodeIndex node : *among) is_among.at(static_cast<std::size_t>(node)) = true;
   }
-  std::vector<NodeIndex> nodes;
+  NodesAmong nodes;
   for (const auto& [name, node] : all.by_name()) {
-    if (is_among[static_cast<std::size_t>(node)] && fleet.node(node).stale == silent) {
-      nodes.push_back(node);
-    }
+    if (!is_among[static_cast<std::size_t>(node)]) continue;
+    (fleet.node(node).stale ? nodes.silent : nodes.heard).push_back(node);
   }
   return nodes;
 }
@@ -104,13 +102,12 @@ Draft::Draft(const FleetView& fleet, const Gang& gang, const PlanLimits& limits)
     : fleet_(fleet),
       gang_(gang),
       most_nodes_(limits.nodes),
-      allowed_(nodes_among(fleet, limits.among, false)),
-      silent_(nodes_among(fleet, limits.among, true)),
+      among_(nodes_among(fleet, limits.among)),
       placed_(gang.size()) {
   find_shapes();
   find_groups();
   if (gang.empty()) return;
-  const std::set<NodeIndex> allowed(allowed_.begin(), allowed_.end());
+  const std::set<NodeIndex> allowed(among_.heard.begin(), among_.heard.end());
   for (const NodeIndex node : fleet_.nodes_of_job(gang.front().job)) {
     if (allowed.contains(node)) {
       use(node);
@@ -142,7 +139,7 @@ std::vector<NodeIndex> Draft::roomiest() {
   });
   // The CPUs of those whom the node takes of them, and whether they are taken off.
   const auto cpus_at = [&](NodeIndex node, bool take) {
-    scratch_ = fleet_.node(node).holes;
+    scratch(fleet_.node(node).holes);
     ResourceList spare = fleet_.node(node).spare;
     std::int64_t cpus = 0;
     for (auto& [shape, number] : left) {
@@ -156,22 +153,22 @@ std::vector<NodeIndex> Draft::roomiest() {
   };
   std::vector<NodeIndex> nodes;
   std::priority_queue<std::pair<std::int64_t, std::ptrdiff_t>> rooms;
-  for (std::size_t at = 0; at < allowed_.size(); ++at) {
-    if (is_on(allowed_[at])) {
-      nodes.push_back(allowed_[at]);
-      cpus_at(allowed_[at], true);
+  for (std::size_t at = 0; at < among_.heard.size(); ++at) {
+    if (is_on(among_.heard[at])) {
+      nodes.push_back(among_.heard[at]);
+      cpus_at(among_.heard[at], true);
     }
   }
-  for (std::size_t at = 0; at < allowed_.size(); ++at) {
-    if (is_on(allowed_[at])) continue;
+  for (std::size_t at = 0; at < among_.heard.size(); ++at) {
+    if (is_on(among_.heard[at])) continue;
     // Of equal ones the first by name.
-    rooms.emplace(cpus_at(allowed_[at], false), -static_cast<std::ptrdiff_t>(at));
+    rooms.emplace(cpus_at(among_.heard[at], false), -static_cast<std::ptrdiff_t>(at));
   }
   const int most = most_nodes_ - elsewhere_;
   while (!rooms.empty() && static_cast<int>(nodes.size()) < most) {
     const auto [cpus, at] = rooms.top();
     rooms.pop();
-    const NodeIndex node = allowed_[static_cast<std::size_t>(-at)];
+    const NodeIndex node = among_.heard[static_cast<std::size_t>(-at)];
     // What is left has become less since.
     const std::int64_t now = cpus_at(node, false);
     if (now == 0) continue;
@@ -193,16 +190,36 @@ void Draft::find_shapes() {
     shapes_.push_back({.request = std::move(request), .members = std::move(members)});
   }
   for (const Shape& shape : shapes_) {
-    const auto wanted = static_cast<int>(shape.members.size());
-    int most = 0;
-    for (const NodeIndex node : allowed_) {
-      if (!may_take(node, shape.request)) continue;
-      scratch_ = fleet_.node(node).holes;
-      ResourceList spare = fleet_.node(node).spare;
-      most = std::max(most, at_once(node, spare, shape.request, wanted));
+    narrowest_ = std::min(narrowest_, shape.request.align);
+    for (const Request& request : shape.request.beside) {
+      narrowest_ = std::min(narrowest_, request.align);
     }
-    most_at_once_.push_back(most);
   }
+  most_at_once_.resize(shapes_.size());
+  for (const NodeIndex node : among_.heard) {
+    for (std::size_t at = 0; at < shapes_.size(); ++at) {
+      const Shape& shape = shapes_[at];
+      if (!may_take(node, shape.request)) continue;
+      scratch(fleet_.node(node).holes);
+      ResourceList spare = fleet_.node(node).spare;
+      const auto wanted = static_cast<int>(shape.members.size());
+      most_at_once_[at] = std::max(most_at_once_[at], at_once(node, spare, shape.request, wanted));
+    }
+  }
+}
+
+// Most of a machine's holes are in its L3 domains, for which few ask.
+void Draft::scratch(const Holes& holes) {
+  for (const Align align : topology::kAligns) {
+    const auto kind = static_cast<std::size_t>(align);
+    if (align >= narrowest_) scratch_.domains[kind] = holes.domains[kind];
+  }
+  scratch_.step = holes.step;
+  scratch_.free = holes.free;
+  scratch_.threads = holes.threads;
+  scratch_.guarded = holes.guarded;
+  scratch_.isolated = holes.isolated;
+  scratch_.odd = holes.odd;
 }
 
 // Whether a first look does not rule it out.
@@ -278,7 +295,7 @@ Draft::Count Draft::capped(Count count) const {
 Draft::Candidate Draft::candidate(NodeIndex node, const Holes& holes, const ResourceList& spare,
                                   const Count& count) {
   Candidate candidate{.fit = 0, .pressure = 0, .loss = 0, .node = node};
-  scratch_ = holes;
+  scratch(holes);
   ResourceList left = spare;
   for (const auto& [shape, number] : count) {
     candidate.fit += at_once(node, left, shapes_[shape].request, number);
@@ -293,7 +310,7 @@ const std::vector<Draft::Candidate>& Draft::candidates(const Count& count) {
   const auto known = candidates_.find(count);
   if (known != candidates_.end()) return known->second;
   std::vector<Candidate> all;
-  for (const NodeIndex node : allowed_) {
+  for (const NodeIndex node : among_.heard) {
     const bool hopeless = std::none_of(count.begin(), count.end(), [&](const auto& entry) {
       return may_take(node, shapes_[entry.first].request);
     });

@@ -27,10 +27,14 @@ struct Quality {
   auto operator<=>(const Quality&) const = default;
 };
 
-// Those of the fleet's nodes that are among these (null: all), by whether their agents are silent;
-// ascending by name.
-[[nodiscard]] std::vector<NodeIndex> nodes_among(const FleetView& fleet,
-                                                 const std::vector<NodeIndex>* among, bool silent);
+// Nodes by whether their agents are silent, each ascending by name.
+struct NodesAmong {
+  std::vector<NodeIndex> heard{};
+  std::vector<NodeIndex> silent{};
+};
+
+// Those of the fleet's nodes that are among these; null: all.
+[[nodiscard]] NodesAmong nodes_among(const FleetView& fleet, const std::vector<NodeIndex>* among);
 
 class Draft {
  public:
@@ -63,9 +67,9 @@ class Draft {
   // Members by node, in the order of their decisions.
   [[nodiscard]] std::map<NodeIndex, Members> by_node() const;
   // The nodes it may use, ascending by name.
-  [[nodiscard]] const std::vector<NodeIndex>& allowed() const { return allowed_; }
+  [[nodiscard]] const std::vector<NodeIndex>& allowed() const { return among_.heard; }
   // Those that it could, if their agents were not silent.
-  [[nodiscard]] const std::vector<NodeIndex>& silent() const { return silent_; }
+  [[nodiscard]] const std::vector<NodeIndex>& silent() const { return among_.silent; }
   [[nodiscard]] const FleetView& fleet() const { return fleet_; }
   [[nodiscard]] int most_nodes() const { return most_nodes_; }
   // Nodes where something of the job is, or is planned.
@@ -123,6 +127,8 @@ class Draft {
   Candidate candidate(NodeIndex node, const topology::Holes& holes, const ResourceList& spare,
                       const Count& count);
   int at_once(NodeIndex node, ResourceList& spare, const GangMember& member, int wanted);
+  // Makes the scratch holes these, as far as a request of the gang looks at them.
+  void scratch(const topology::Holes& holes);
   int together_at_once(const GangMember& member, int wanted);
   [[nodiscard]] bool may_take(NodeIndex node, const GangMember& member) const;
   std::optional<Choice> choose(const Members& members, int group);
@@ -138,8 +144,7 @@ class Draft {
   const FleetView fleet_;
   const Gang& gang_;
   const int most_nodes_;
-  std::vector<NodeIndex> allowed_;
-  std::vector<NodeIndex> silent_;
+  const NodesAmong among_;
   int elsewhere_ = 0;  // nodes where the job is, that are not among those
   std::vector<Shape> shapes_;
   std::vector<std::size_t> shape_of_;  // by member
@@ -147,7 +152,8 @@ class Draft {
   std::vector<int> group_of_;  // by member
   std::vector<Members> groups_;
   std::map<Count, std::vector<Candidate>> candidates_;
-  topology::Holes scratch_;        // to take out of; kept for its memory
+  topology::Align narrowest_ = topology::Align::kNone;  // that a request asks for
+  topology::Holes scratch_;                             // to take out of; kept for its memory
   std::vector<int> most_at_once_;  // by shape: members that the best node takes
 
   std::map<NodeIndex, Used> used_;

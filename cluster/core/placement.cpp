@@ -33,9 +33,7 @@ constexpr std::array kNames = {Named{PlacementPolicy::kHoles, "holes"},
 class Trial {
  public:
   Trial(const FleetView& fleet, const Gang& gang, const PlanLimits& limits)
-      : fleet_(fleet),
-        most_nodes_(limits.nodes),
-        allowed_(nodes_among(fleet, limits.among, false)) {
+      : fleet_(fleet), most_nodes_(limits.nodes), allowed_(nodes_among(fleet, limits.among).heard) {
     for (const NodeIndex node : fleet.nodes_of_job(gang.front().job)) {
       for (const auto& [id, claim] : fleet.node(node).ledger.claims()) {
         if (claim.job == gang.front().job) ++groups_[node][claim.task_group];
