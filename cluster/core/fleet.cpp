@@ -332,6 +332,34 @@ std::optional<std::int64_t> Fleet::next_ms(std::int64_t silent_ms) const {
 }
 
 Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int64_t expires_ms) {
+  auto outcome = promise_unseen(node, request, expires_ms);
+  if (outcome) refresh(node);
+  return outcome;
+}
+
+bool Fleet::promise_all(const std::vector<std::pair<NodeIndex, topology::Request>>& those,
+                        std::int64_t expires_ms) {
+  std::set<NodeIndex> nodes;
+  std::vector<std::string> done;
+  bool all = true;
+  for (const auto& [node, request] : those) {
+    const auto outcome = promise_unseen(node, request, expires_ms);
+    all = outcome && std::holds_alternative<topology::Decision>(*outcome);
+    if (outcome) {
+      nodes.insert(node);
+      done.push_back(request.id);
+    }
+    if (!all) break;
+  }
+  for (const NodeIndex node : nodes) refresh(node);
+  if (all) return true;
+  for (const std::string& id : done) release(id);
+  return false;
+}
+
+// What is derived of the node's ledger stays as it was.
+Result<Outcome> Fleet::promise_unseen(NodeIndex node, const Request& request,
+                                      std::int64_t expires_ms) {
   if (node < 0 || node >= size() || at(node).name.empty()) {
     return failure(Errc::kNotFound, "no such node to promise " + request.id + " on");
   }
@@ -356,7 +384,6 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
   it.promises.emplace(promise.order, request.id);
   set_expiry(request.id, promises_.emplace(request.id, std::move(promise)).first->second,
              expires_ms);
-  refresh(node);
   return outcome;
 }
 

@@ -130,6 +130,10 @@ class Fleet {
   // kNotFound; what allocate() says is in the outcome.
   Result<topology::Outcome> promise(NodeIndex node, const topology::Request& request,
                                     std::int64_t expires_ms);
+  // The same for each in turn, or for none, also where one would stand with a refusal: true when
+  // all are held.
+  [[nodiscard]] bool promise_all(const std::vector<std::pair<NodeIndex, topology::Request>>& those,
+                                 std::int64_t expires_ms);
   // Its agent is told where the promise is, and will give it these CPUs, which are returned: it
   // stays there. Where a report that was on its way takes some of them for a while, it holds the
   // others and a place elsewhere, if there is one, and comes back. Empty: it has no place, or there
@@ -255,6 +259,8 @@ class Fleet {
       const std::shared_ptr<const topology::Topology>& topology, const topology::CpuSet& reserved,
       bool strict_reservation);
   void confirm(const NodeReport& report, NodeIndex node);
+  Result<topology::Outcome> promise_unseen(NodeIndex node, const topology::Request& request,
+                                           std::int64_t expires_ms);
   void erase_promise(std::string_view id);
   void set_expiry(const std::string& id, Promise& promise, std::int64_t expires_ms);
   void forget_unheard(const std::string& name);

@@ -60,19 +60,13 @@ GangOutcome plan_gang(const FleetView& fleet, const Gang& gang, const PlanLimits
 }
 
 bool promise_gang(Fleet& fleet, const Gang& gang, const GangPlan& plan, std::int64_t expires_ms) {
-  std::vector<std::string> done;
+  std::vector<std::pair<NodeIndex, topology::Request>> those;
   for (const std::size_t member : plan.order) {
-    for (const auto& request : gang[member].requests()) {
-      const auto outcome = fleet.promise(plan.placements[member].node, request, expires_ms);
-      if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
-        done.push_back(request.id);
-        continue;
-      }
-      for (const std::string& id : done) fleet.release(id);
-      return false;
+    for (topology::Request& request : gang[member].requests()) {
+      those.emplace_back(plan.placements[member].node, std::move(request));
     }
   }
-  return true;
+  return fleet.promise_all(those, expires_ms);
 }
 
 }  // namespace pinion::cluster

@@ -107,7 +107,10 @@ void HoleIndex::update(NodeIndex node, std::string_view name, const Holes& befor
       if (nodes->second.empty()) from.erase(nodes);
     }
     BySize& to = by_step[step_of(after, smt)];
-    for (const int size : new_sizes) to[size].emplace(name, node);
+    for (const int size : new_sizes) {
+      if (!moved && std::binary_search(old_sizes.begin(), old_sizes.end(), size)) continue;
+      to[size].emplace(name, node);
+    }
   });
 }
 
