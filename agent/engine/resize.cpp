@@ -33,6 +33,15 @@ std::vector<Claim::Share> larger_shares(const std::vector<Claim::Share>& one,
   return larger;
 }
 
+// The kubelet tries again every second, and what comes of it may alternate.
+bool is_news(Member& member, const std::string& text) {
+  constexpr std::size_t most = 16;
+  if (member.said_of_resizes.contains(text)) return false;
+  if (member.said_of_resizes.size() == most) member.said_of_resizes.clear();
+  member.said_of_resizes.insert(text);
+  return true;
+}
+
 bool same_size(const Resources& one, const Resources& other) {
   return milli_cpus(one) == milli_cpus(other) &&
          policy::stated_memory(one) == policy::stated_memory(other);
@@ -128,7 +137,7 @@ std::optional<std::string> Engine::agree(Member& member, const Resources& after,
   const bool kept_changed = state_.kept_revision() != revision;
   if (member.resources == before.resources && member.role == before.role &&
       pending.claim == pending.claim_before && !kept_changed) {
-    member.refused_resize.clear();
+    member.said_of_resizes.clear();
     return std::nullopt;
   }
   if (!kept_changed) pending.kept_before.clear();
@@ -186,7 +195,7 @@ void Engine::confirm(Member& member, std::vector<Note>& notes) {
   if (!pending.kept_before.empty()) (void)state_.change_kept(record);  // kept() says less
   freed_ = freed_ || less_memory || !held.is_subset_of(state_.ledger.exclusive());
   count_memory(member);
-  member.refused_resize.clear();
+  member.said_of_resizes.clear();
   member.stuck = false;
   notes.insert(notes.end(), pending.notes.begin(), pending.notes.end());
 }
@@ -245,11 +254,10 @@ void Engine::settle(Member& member, const Resources& record, std::vector<Note>& 
   if (member.started()) state_.work.push(member.id, done ? Cause::kPostUpdate : Cause::kResize);
   if (done) return confirm(member, notes);
   take_back(member);
-  std::string text = "the runtime has not done a resize, it stays as it was";
-  Note line = note(Note::Level::kWarn, text, member);
+  Note line =
+      note(Note::Level::kWarn, "the runtime has not done a resize, it stays as it was", member);
   line.fields.emplace_back("cpus", target_of(member).cpus.to_string());
-  const bool news = std::exchange(member.refused_resize, text) != text;  // tried again and again
-  if (news) notes.push_back(std::move(line));
+  if (is_news(member, line.text)) notes.push_back(std::move(line));
 }
 
 void Engine::on(const UpdateContainer& event, Effects& effects) {
@@ -267,7 +275,7 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
     entitlement.request.memory = policy::stated_memory(after);
   }
   if (auto refusal = agree(member, after, entitlement, event.pod, effects)) {
-    if (std::exchange(member.refused_resize, *refusal) == *refusal) {  // tried again every second
+    if (!is_news(member, *refusal)) {
       std::erase_if(effects.notes, [](const Note& line) { return line.text == kRefused; });
       effects.refused.clear();
     }

@@ -119,7 +119,8 @@ struct Member : Size {
   NodeSet near_nodes;              // beside its devices
   std::optional<Cpuset> told;      // nullopt: nothing yet, or known to be lost
   std::optional<Applied> applied;  // nullopt: never seen
-  std::string refused_resize;      // what was said of the last one, until one is done
+  // Why updates were refused or not done, until one is.
+  std::set<std::string> said_of_resizes;
   std::string unguarded_why;  // the last try to make a partition failed: left alone until the audit
   // Its own quota as it was left when last seen; nullopt: never, or the runtime writes it.
   std::optional<CpuQuota> quota_left;

@@ -240,6 +240,21 @@ TEST_P(BothFences, OneThatIsNotDoneAgainAndAgainIsSaidOnce) {
   EXPECT_EQ(node.engine.counters().resized, 1U);
 }
 
+// One of two updates is refused, and the runtime does not do the other, in turns.
+TEST_P(BothFences, OnesThatAreRefusedAndNotDoneInTurnsAreSaidOnceEach) {
+  Driver node(laptop(), GetParam());
+  const Unit unit = rank("r", 4);
+  node.run(unit);
+  for (int tries = 0; tries < 3; ++tries) {
+    EXPECT_TRUE(node.ask(unit, cpu(2000)).notes.empty());
+    const auto refused = node.ask(unit, cpu(64'000));  // which ends the wait for the one before
+    EXPECT_TRUE(refused.reply.refusal);
+    EXPECT_EQ(refused.notes.size(), tries == 0 ? 2U : 0U);
+  }
+  for (int cpus = 64; cpus < 264; ++cpus) node.ask(unit, cpu(1000 * cpus));
+  EXPECT_LE(node.engine.state().find(unit.id())->said_of_resizes.size(), 16U);
+}
+
 // The runtime is asked for an update of one that has just ended, and agrees.
 TEST_P(BothFences, OneThatHasEndedGetsNothingByAnUpdate) {
   Driver node(laptop(), GetParam());
