@@ -183,7 +183,11 @@ engine::Reply Node::handle(engine::Event event) {
   }
   engine::Effects effects = engine_.handle(event);
   if (const auto* update = std::get_if<engine::UpdateContainer>(&event)) {
-    updates_due_[update->container.id] = std::chrono::steady_clock::now() + kUpdatePause;
+    const engine::Member* member = engine_.state().find(update->container.id);
+    updates_due_.erase(update->container.id);
+    if (member != nullptr && member->pending) {
+      updates_due_[update->container.id] = std::chrono::steady_clock::now() + kUpdatePause;
+    }
   }
   changed_ = true;
   ++version_;

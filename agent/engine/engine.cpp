@@ -344,21 +344,19 @@ std::optional<std::string> Engine::place(Member& member, const Entitlement& enti
 
 std::optional<std::string> Engine::find_place(Member& member, const Entitlement& entitlement,
                                               const Pod& pod, Effects& effects) {
-  if (entitlement.kind == Entitlement::Kind::kRefused) {
-    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation),
-                         entitlement.text, effects);
-  }
-  if (entitlement.kind == Entitlement::Kind::kShared) {
-    place_shared(member, entitlement.text, pod, effects);
-    return std::nullopt;
-  }
-  if (std::string beyond = beyond_its_pod(record_of(pod), member, entitlement.request);
-      !beyond.empty()) {
-    if (entitlement.demands) {
-      return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), beyond,
-                           effects);
+  Entitlement::Kind kind = entitlement.kind;
+  std::string why = entitlement.text;
+  if (kind == Entitlement::Kind::kExclusive) {
+    why = beyond_its_pod(record_of(pod), member, entitlement.request);
+    if (!why.empty()) {
+      kind = entitlement.demands ? Entitlement::Kind::kRefused : Entitlement::Kind::kShared;
     }
-    place_shared(member, beyond, pod, effects);
+  }
+  if (kind == Entitlement::Kind::kRefused) {
+    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), why, effects);
+  }
+  if (kind == Entitlement::Kind::kShared) {
+    place_shared(member, why, pod, effects);
     return std::nullopt;
   }
   if (const auto refusal = reserve(member, entitlement, pod)) {

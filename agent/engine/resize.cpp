@@ -53,10 +53,6 @@ bool same_size(const Resources& one, const Resources& other) {
 // the ledger. A text: refused, nothing has changed.
 std::optional<std::string> Engine::resize(Member& member, const Entitlement& entitlement,
                                           const Pod& pod, Effects& effects) {
-  if (entitlement.kind == Entitlement::Kind::kRefused) {
-    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation),
-                         entitlement.text, effects);
-  }
   if (entitlement.kind == Entitlement::Kind::kShared) {
     if (member.role == Role::kWaiting) member.trouble.clear();
     if (std::exchange(member.role, Role::kShared) != Role::kExclusive) return std::nullopt;
@@ -67,7 +63,7 @@ std::optional<std::string> Engine::resize(Member& member, const Entitlement& ent
     effects.notes.push_back(std::move(line));
     return std::nullopt;
   }
-  if (member.role != Role::kExclusive) {
+  if (member.role != Role::kExclusive || entitlement.kind == Entitlement::Kind::kRefused) {
     const topology::Request before = member.request;
     auto refusal = place(member, entitlement, pod, effects);
     if (refusal) member.request = before;  // one that waits goes on waiting for what it asked

@@ -119,6 +119,26 @@ TEST_F(NodeWithoutFiles, AnUpdateOfWhichTheRuntimeSaysNothingIsGivenUpAfter10Sec
   EXPECT_FALSE(node_.work(Clock::now() + 10s));
 }
 
+TEST_F(NodeWithoutFiles, ARefusedUpdateIsNotWaitedFor) {
+  const Unit rank = test_support::rank("r", 2);
+  run(rank);
+  EXPECT_FALSE(node_.take_resync_wish(now_));
+  const auto ask = [&](std::int64_t milli) {
+    const auto reply =
+        node_.handle(engine::UpdateContainer{rank.pod, rank.container, test_support::cpu(milli)});
+    check();
+    return reply.refusal.has_value();
+  };
+  for (const std::int64_t before : {2000, 4000}) {
+    SCOPED_TRACE(before);  // the second is given up by the refused one
+    EXPECT_FALSE(ask(before));
+    EXPECT_TRUE(ask(64'000));
+    now_ += 250ms;
+    EXPECT_FALSE(node_.take_resync_wish(now_));
+    EXPECT_FALSE(node_.next_work(true).has_value());
+  }
+}
+
 class NodeWithAFile : public testing::Test {
  protected:
   void SetUp() override { mark(); }
