@@ -95,13 +95,13 @@ void forget(int group, int version) {
 }
 
 void remember_pod(int pod, int version, const CpuQuota& now, const std::optional<CpuQuota>& target,
-                  const std::optional<CpuQuota>& stated) {
+                  const engine::PodQuota& wanted) {
   if (target && target->limit != CpuQuota::kNone) {
     forget(pod, version);
   } else if (target) {
-    remember(pod, version, now);
-  } else if (now.limit == CpuQuota::kNone && stated && !remembered(pod, version)) {
-    remember(pod, version, *stated);
+    remember(pod, version, wanted.trusted ? wanted.stated.value_or(now) : now);
+  } else if (now.limit == CpuQuota::kNone && wanted.stated && !remembered(pod, version)) {
+    remember(pod, version, *wanted.stated);
   }
 }
 
@@ -180,7 +180,7 @@ Result<BroughtQuota> bring_quota(int group, int version, const engine::QuotaTarg
     if (const auto before = remembered(pod.get(), version)) of_pod.stated = before;
   }
   const auto target = pod_quota(*now, of_pod);
-  remember_pod(pod.get(), version, *now, target, of_pod.stated);
+  remember_pod(pod.get(), version, *now, target, of_pod);
   if (wanted.own.limit != CpuQuota::kNone) {
     forget(group, version);
   } else if (wanted.stated) {

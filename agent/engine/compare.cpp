@@ -20,6 +20,15 @@ bool written_by_runtime(Cause cause) {
   return cause == Cause::kStart || cause == Cause::kPostStart || cause == Cause::kPostUpdate;
 }
 
+Note foreign_quota(const char* text, const Member& member, Cause cause, const CpuQuota& found,
+                   const CpuQuota& wanted) {
+  Note line = note(Note::Level::kWarn, text, member);
+  line.fields.emplace_back("at", to_string(cause));
+  line.fields.emplace_back("found", to_string(found));
+  line.fields.emplace_back("wanted", to_string(wanted));
+  return line;
+}
+
 }  // namespace
 
 std::optional<Enforce> Engine::audit(std::string_view after) {
@@ -124,18 +133,31 @@ void Engine::compare_quota(Member& member, const Enforced& result, std::vector<N
   }
   ++counters_.drift;
   ++counters_.repairs;
-  Note line = note(Note::Level::kWarn, "CPU quota was changed by somebody else", member);
-  line.fields.emplace_back("at", to_string(result.cause));
-  line.fields.emplace_back("found", to_string(found));
-  line.fields.emplace_back("wanted", to_string(target->own));
-  notes.push_back(std::move(line));
+  notes.push_back(foreign_quota("CPU quota was changed by somebody else", member, result.cause,
+                                found, target->own));
+}
+
+// The pod's limit that was taken away just now is what comes back, but for one that nobody but the
+// kubelet had a reason to write.
+void Engine::compare_pod_quota(const Member& member, const Enforced& result,
+                               std::vector<Note>& notes) {
+  const auto record = state_.pods.find(member.pod_id);
+  if (!result.pod_quota_before || record == state_.pods.end()) return;
+  PodRecord& pod = record->second;
+  const CpuQuota& found = *result.pod_quota_before;
+  if (!pod.quota || !std::exchange(pod.quota_trusted, true) || same(found, *pod.quota)) {
+    pod.quota = found;
+    pod.quota_trusted = true;
+    return;
+  }
+  ++counters_.drift;
+  ++counters_.repairs;
+  notes.push_back(foreign_quota("CPU quota of its pod was changed by somebody else", member,
+                                result.cause, found, {.period = found.period}));
 }
 
 void Engine::report_quota(Member& member, const Enforced& result, std::vector<Note>& notes) {
-  const auto pod = state_.pods.find(member.pod_id);
-  if (result.pod_quota_before && pod != state_.pods.end()) {
-    pod->second.quota = result.pod_quota_before;
-  }
+  compare_pod_quota(member, result, notes);
   compare_quota(member, result, notes);
   if (!result.quota_seen) return;
   const bool news = member.quota_trouble != result.quota_error;

@@ -267,6 +267,7 @@ class Engine {
   void report_inner(Member& member, const Enforced& result, std::vector<Note>& notes);
   void report_quota(Member& member, const Enforced& result, std::vector<Note>& notes);
   void compare_quota(Member& member, const Enforced& result, std::vector<Note>& notes);
+  void compare_pod_quota(const Member& member, const Enforced& result, std::vector<Note>& notes);
 
   Settings settings_;
   State state_;

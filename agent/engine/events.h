@@ -94,6 +94,7 @@ struct PodQuota {
   std::optional<CpuQuota> stated = {};  // nullopt: not known, left as it is
   bool borrows = false;
   bool seen = false;  // the group had `stated`; else it comes from what is known of its containers
+  bool trusted = false;  // `stated` it is, whatever else somebody has written there since
 
   bool operator==(const PodQuota&) const = default;
 };

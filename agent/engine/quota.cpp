@@ -57,6 +57,7 @@ PodQuota pod_target(const State& state, const Member& of) {
   if (others) pod.exclusive = 0;
   const PodRecord& known = record->second;
   pod.seen = known.quota.has_value();
+  pod.trusted = pod.seen && known.quota_trusted;
   pod.stated = known.quota;
   if (!pod.stated && known.milli) pod.stated = quota_of(*known.milli);
   if (!pod.stated) pod.stated = stated_by_containers(state, of);

@@ -178,6 +178,9 @@ void Engine::confirm(Member& member, std::vector<Note>& notes) {
   state_.ledger.release(reserve_id(member.id));
   if (was_exclusive && !pending.claim) release_cores(member);
   if (was_exclusive && pending.claim && pending.claim != pending.claim_before) ++counters_.resized;
+  if (milli_cpus(member.resources) != milli_cpus(pending.size.resources)) {
+    record.quota_trusted = false;  // the kubelet writes another one
+  }
   static_cast<Size&>(member) = pending.size;
   if (pending.claim) {
     state_.ledger.release(member.claim);

@@ -165,6 +165,9 @@ struct PodRecord {
   // told to have stopped before it is told to have started.
   std::set<std::string, std::less<>> stopped;
   std::optional<CpuQuota> quota;  // of the pod's group, before it was taken away
+  // The kubelet has no reason to write another one, until a container is resized or nobody listens
+  // for a while.
+  bool quota_trusted = false;
   // CPUs of the pod as a whole in thousandths, as the runtime tells them when its sandbox is made,
   // and as they are since its containers were resized. nullopt: not told.
   std::optional<std::int64_t> told_milli;

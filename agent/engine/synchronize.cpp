@@ -153,6 +153,7 @@ void Engine::count_wrong_files(const std::set<std::string_view>& untold) {
 void Engine::on(const Synchronize& event, Effects& effects) {
   ++counters_.synchronized;
   drop_unlisted(event);
+  for (auto& [id, record] : state_.pods) record.quota_trusted = false;
 
   std::map<std::string_view, const Pod*> pods;
   for (const Pod& pod : event.pods) {

@@ -114,6 +114,12 @@ TEST_P(Root_Containerd_Quota, ItStaysAwayWhoeverWritesIt) {
   ASSERT_TRUE(ok(node().cgroups().limit(rank->cgroup, whole())));
   EXPECT_TRUE(becomes(rank->cgroup, std::nullopt));
   EXPECT_TRUE(lab::eventually(kSoon, foreign_told)) << logs();
+  ASSERT_TRUE(ok(node().cgroups().limit(rank->pod.cgroup, kCpu / 2)));
+  EXPECT_TRUE(becomes(rank->pod.cgroup, std::nullopt));
+  EXPECT_TRUE(lab::eventually(kSoon, [&] {
+    const auto log = lab::read_file(agent().log());
+    return log && log->find("CPU quota of its pod was changed by somebody") != std::string::npos;
+  })) << logs();
   // While a limit written here stood, the kernel may have held it back.
   const std::int64_t before = throttled(*rank);
 

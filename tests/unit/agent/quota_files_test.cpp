@@ -219,6 +219,16 @@ TEST_F(Restore, APodsQuotaIsWhatItsGroupRemembers) {
   EXPECT_EQ(text("pod"), "150000 100000") << "what it saw last counts";
 }
 
+TEST_F(Restore, AForeignQuotaOfThePodIsNotRemembered) {
+  now(kOne, kNoLimit);
+  bring({.own = kNoLimit,
+         .pod = {.exclusive = 2, .stated = kTwo, .seen = true, .trusted = true},
+         .stated = kTwo});
+  now(kNoLimit, kNoLimit);
+  EXPECT_THAT(restore().groups, testing::ElementsAre("/pod/c", "/pod"));
+  EXPECT_EQ(text("pod"), "200000 100000");
+}
+
 TEST_F(Restore, SaysWhichGroupsItCouldNotOpen) {
   const auto with_descriptors = [&](rlim_t spare) {
     return test_support::in_own_process([&]() -> std::string {

@@ -284,6 +284,51 @@ TEST(Quota, AForeignQuotaIsTakenAwayAgainAndCounted) {
       << "whose it is, nobody knows who has not seen it before";
 }
 
+// The pod's own was taken away.
+Enforced taken(const Unit& unit, const CpuQuota& quota) {
+  Enforced seen = looked_at(unit);
+  seen.pod_quota_before = quota;
+  return seen;
+}
+
+TEST(Quota, AForeignQuotaOfThePodIsCountedAndDoesNotComeBack) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  const Unit unit = rank("r", 2);
+  node.run(unit);
+  const CpuQuota own{200'000};
+  const CpuQuota foreign{50'000};
+  const auto notes_of = [&](const CpuQuota& quota) {
+    return node.report(taken(unit, quota)).notes;
+  };
+  EXPECT_TRUE(notes_of(own).empty());
+  EXPECT_TRUE(notes_of(own).empty()) << "systemd writes it again";
+  for (const std::uint64_t times : {1U, 2U}) {
+    const auto notes = notes_of(foreign);
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_EQ(notes[0].text, "CPU quota of its pod was changed by somebody else");
+    using Field = std::pair<std::string, std::string>;
+    EXPECT_THAT(notes[0].fields,
+                testing::IsSupersetOf({Field("at", "audit"), Field("found", "50000 100000"),
+                                       Field("wanted", "max 100000")}));
+    EXPECT_EQ(node.engine.counters().drift, times);
+    EXPECT_EQ(node.engine.counters().repairs, times);
+  }
+  const auto stated = [&] { return node.engine.audit("")->quota->pod; };
+  EXPECT_EQ(stated(), (PodQuota{.exclusive = 2, .stated = own, .seen = true, .trusted = true}));
+
+  node.update(unit, cpu(2000, 1 << 20));
+  EXPECT_EQ(notes_of(foreign).size(), 1U) << "a resize of its memory alone";
+  node.update(unit, cpu(4000));
+  EXPECT_FALSE(stated().trusted);
+  EXPECT_TRUE(notes_of({400'000}).empty()) << "the kubelet has resized the pod";
+  EXPECT_EQ(notes_of(foreign).size(), 1U);
+  Unit listed = unit;
+  listed.container.resources = cpu(4000);
+  node.handle(all_running({listed}));
+  EXPECT_TRUE(notes_of({300'000}).empty()) << "what was done meanwhile, nobody knows";
+  EXPECT_EQ(stated().stated, CpuQuota{300'000});
+}
+
 TEST(Quota, WhatTheRuntimeWritesIsNobodyElses) {
   Driver node(xeon_snc2(), FenceKind::kLeaf);
   const Unit unit = rank("r", 2);
