@@ -96,13 +96,17 @@ enum class Reason {
 
 struct Refusal {
   Reason reason = Reason::kCpus;
-  int need = 0;                    // CPUs asked for
-  int largest = 0;                 // most CPUs that one domain of that alignment could give it now
-  Index where = kNoIndex;          // that domain's index (L3, node or package, by `align`)
-  Align align = Align::kNuma;      // the widest one tried
-  std::optional<Align> fits_with;  // the narrowest wider alignment with which it would fit now
-  bool fits_split = false;         // would fit now with Smt::kPreferFull, all else as asked
-  Bytes need_memory = 0;           // with kMemory
+  int need = 0;                // CPUs asked for
+  int largest = 0;             // most CPUs that one domain of that alignment could give it now;
+                               // of a resize with those that it has, and of its own domain
+  Index where = kNoIndex;      // that domain's index (L3, node or package, by `align`)
+  Align align = Align::kNuma;  // the widest one tried
+  // The narrowest wider alignment with which it would fit now. Of a resize this and what follows
+  // are those of a new container in the place of this one, which can have no other wishes.
+  std::optional<Align> fits_with;
+  bool fits_split = false;   // would fit now with Smt::kPreferFull, all else as asked
+  bool fits_anew = false;    // a resize: would fit now as it is asked for, but not in place
+  Bytes need_memory = 0;     // with kMemory
   Bytes largest_memory = 0;  // with kMemory: most unpromised memory of a domain whose CPUs fit
   std::string text;  // one sentence for a human: what was missing and what would have fitted
 

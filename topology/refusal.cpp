@@ -90,13 +90,27 @@ void find_largest(const Case& what, const std::vector<CpuSet>& pools,
   for (const CpuSet& pool : pools) {
     const Space space = survey(what.topology, pool, {}, {}, what.request.smt);
     for (Index domain = 0; domain < static_cast<Index>(space.of(what.align).size()); ++domain) {
-      if (!is_open(what, domain)) continue;
       const int most = most_units(what.topology, space, what.align, domain, shared);
       if (most <= refusal.largest) continue;
       refusal.largest = most;
       refusal.where = what.align == Align::kNone ? kNoIndex : domain;
     }
   }
+}
+
+// The same for one that grows: those that it has and the most that could be beside them.
+int find_largest_beside(const Case& what, const Ledger& ledger, const std::optional<CpuSet>& shared,
+                        Refusal& refusal) {
+  const CpuSet& isolated = what.topology.isolated;
+  const CpuSet free = what.topology.online - ledger.reserved() - ledger.exclusive();
+  CpuSet pool = free - isolated;
+  if (what.own->cpus.intersects(isolated))
+    pool = what.request.use_isolated ? free & isolated : CpuSet();
+  const Space space = survey(what.topology, pool, {}, {}, what.request.smt);
+  const int has = units_of(what.topology, what.own->cpus, what.request.smt);
+  refusal.largest = has + most_units(what.topology, space, what.align, what.only->domain, shared);
+  refusal.where = what.align == Align::kNone ? kNoIndex : what.only->domain;
+  return has;
 }
 
 // The domain with most unpromised memory among those whose CPUs would do.
@@ -125,7 +139,6 @@ std::optional<Align> wider_fit(const Case& what, const MemoryLeft& left,
     if (align <= what.align) continue;
     Case wider = what;
     wider.align = align;
-    if (what.own != nullptr) wider.only = place_of(what.topology, what.own->cpus, align);
     if (would_fit(wider, pools, &left, shared)) return align;
   }
   return std::nullopt;
@@ -183,6 +196,15 @@ int most_units(const Topology& topology, const Space& space, Align align, Index 
   return room.units - (takes_any_cpus(space.smt) ? 1 : smallest);
 }
 
+int units_of(const Topology& topology, const CpuSet& held, Smt smt) {
+  if (smt != Smt::kOnePerCore) return held.count();
+  int cores = 0;
+  for (CpuSet rest = held; !rest.empty(); ++cores) {
+    rest -= topology.cores[static_cast<std::size_t>(topology.find(rest.first())->core)].cpus;
+  }
+  return cores;
+}
+
 bool is_sound(const Topology& topology, const Request& request) {
   if (request.cpus < 1 || request.cpus > CpuSet::kCapacity) return false;
   if (request.near_device.empty()) return true;
@@ -205,7 +227,10 @@ Refusal refuse(const Topology& topology, const Ledger& ledger, const Request& re
   Refusal refusal;
   refusal.need = request.cpus;
   refusal.align = only ? only->align : request.align;
-  if (request.strength == Strength::kPreferred) refusal.align = Align::kNone;
+  if (request.strength == Strength::kPreferred) {
+    refusal.align = Align::kNone;
+    if (only) only = Place{};
+  }
   Case what{
       .topology = topology, .request = request, .own = own, .only = only, .align = refusal.align};
   const std::vector<CpuSet> pools =
@@ -218,11 +243,26 @@ Refusal refuse(const Topology& topology, const Ledger& ledger, const Request& re
   }
   const MemoryLeft left = memory_left(topology, ledger, own);
   refusal.reason = reason_of(what, ledger, left);
-  find_largest(what, pools, shared, refusal);
+  std::optional<InPlace> in_place;
+  if (what.only) {
+    in_place = {.domain = what.only->domain,
+                .has = find_largest_beside(what, ledger, shared, refusal)};
+  } else {
+    find_largest(what, pools, shared, refusal);
+  }
   if (refusal.reason == Reason::kMemory) find_largest_memory(what, pools, left, refusal);
-  refusal.fits_with = wider_fit(what, left, pools, shared);
-  refusal.fits_split = split_fit(what, left, pools, shared);
-  refusal.text = text_of(topology, ledger, request, refusal);
+  // From here on for a new container, which may be anywhere.
+  what.only.reset();
+  std::optional<CpuSet> then_shared = shared;
+  if (in_place) {
+    if (then_shared) *then_shared |= own->cpus - topology.isolated;
+    refusal.fits_anew = would_fit(what, pools, &left, then_shared);
+  }
+  if (!refusal.fits_anew) {
+    refusal.fits_with = wider_fit(what, left, pools, then_shared);
+    refusal.fits_split = split_fit(what, left, pools, then_shared);
+  }
+  refusal.text = text_of(topology, ledger, request, refusal, in_place);
   return refusal;
 }
 

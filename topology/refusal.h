@@ -25,6 +25,9 @@ namespace pinion::topology {
 [[nodiscard]] int most_units(const Topology& topology, const Space& space, Align align,
                              Index domain, const std::optional<CpuSet>& shared);
 
+// How many CPUs of a request a claim on these stands for.
+[[nodiscard]] int units_of(const Topology& topology, const CpuSet& held, Smt smt);
+
 // At least one CPU, and a device that exists if one is named: all else depends on the machine's
 // size and on what is free.
 [[nodiscard]] bool is_sound(const Topology& topology, const Request& request);

@@ -30,23 +30,26 @@ std::string size_text(Bytes bytes) {
   return text + " " + kUnits[unit];
 }
 
-// "any NUMA node"
-std::string any_domain(Align align) {
+using Where = std::optional<InPlace>;
+
+// "any NUMA node", "its NUMA node"
+std::string domain_text(Align align, const Where& in_place) {
+  const std::string which = in_place ? "its " : "any ";
   switch (align) {
     case Align::kL3:
-      return "any L3 domain";
+      return which + "L3 domain";
     case Align::kNuma:
-      return "any NUMA node";
+      return which + "NUMA node";
     case Align::kSocket:
-      return "any package";
+      return which + "package";
     case Align::kNone:
       break;
   }
   return "this machine";
 }
 
-std::string in_any(Align align) {
-  return (align == Align::kNone ? " on " : " in ") + any_domain(align);
+std::string in_domain(Align align, const Where& in_place) {
+  return (align == Align::kNone ? " on " : " in ") + domain_text(align, in_place);
 }
 
 // " on node 1"; nothing for the whole machine.
@@ -61,9 +64,12 @@ std::string on_domain(const Topology& topology, Align align, Index domain) {
   return " on L3 " + std::to_string(domain) + (node.empty() ? "" : " of " + node);
 }
 
-std::string need_and_largest(const Topology& topology, const Refusal& refusal) {
-  return "need " + std::to_string(refusal.need) + ", largest free " +
-         std::to_string(refusal.largest) + on_domain(topology, refusal.align, refusal.where);
+std::string need_and_largest(const Topology& topology, const Refusal& refusal,
+                             const Where& in_place) {
+  const std::string largest = std::to_string(refusal.largest);
+  return "need " + std::to_string(refusal.need) +
+         (in_place ? ", at most " + largest + " with its own" : ", largest free " + largest) +
+         on_domain(topology, refusal.align, refusal.where);
 }
 
 // The most that a domain of that kind would give on the empty machine.
@@ -72,21 +78,23 @@ Space bare_machine(const Topology& topology, Smt smt) {
 }
 
 std::string text_of_topology(const Topology& topology, const Request& request,
-                             const Refusal& refusal) {
+                             const Refusal& refusal, const Where& in_place) {
   const Space bare = bare_machine(topology, request.smt);
   int most = 0;
   bool fitting = false;
   Bytes memory = 0;
   const MemoryLeft all = memory_left(topology, Ledger(), nullptr);
   for (Index domain = 0; domain < static_cast<Index>(bare.of(refusal.align).size()); ++domain) {
+    if (in_place && domain != in_place->domain) continue;
     most = std::max(most, bare.of(refusal.align, domain).units);
     if (!fits(topology, bare, refusal.align, domain, request.cpus)) continue;
     fitting = true;
     memory = std::max(memory, memory_left_in(topology, all, refusal.align, domain).value_or(0));
   }
   if (fitting) {
-    return "not enough memory" + in_any(refusal.align) + " with " + count_of_cpus(request.cpus) +
-           ": need " + size_text(request.memory) + ", largest " + size_text(memory);
+    return "not enough memory" + in_domain(refusal.align, in_place) + " with " +
+           count_of_cpus(request.cpus) + ": need " + size_text(request.memory) + ", largest " +
+           size_text(memory);
   }
   if (most >= request.cpus && bare.step > 1) {
     const int below = request.cpus - request.cpus % bare.step;
@@ -97,33 +105,34 @@ std::string text_of_topology(const Topology& topology, const Request& request,
   }
   if (most >= request.cpus) {
     return count_of_cpus(request.cpus) + " cannot be made of the whole cores of " +
-           any_domain(refusal.align) + ", whose sizes differ";
+           domain_text(refusal.align, in_place) + ", whose sizes differ";
   }
   return std::string("not enough ") + (request.smt == Smt::kOnePerCore ? "cores" : "CPUs") +
-         in_any(refusal.align) + ", even when all are free: need " + std::to_string(request.cpus) +
-         ", largest " + std::to_string(most);
+         in_domain(refusal.align, in_place) + ", even when all are free: need " +
+         std::to_string(request.cpus) + ", largest " + std::to_string(most);
 }
 
 std::string what_is_missing(const Topology& topology, const Ledger& ledger, const Request& request,
-                            const Refusal& refusal) {
-  const std::string figures = need_and_largest(topology, refusal);
+                            const Refusal& refusal, const Where& in_place) {
+  const std::string figures = need_and_largest(topology, refusal, in_place);
+  const std::string in_it = in_domain(refusal.align, in_place);
+  const bool whole = in_place ? request.smt == Smt::kFullCore : refusal.fits_split;
   switch (refusal.reason) {
     case Reason::kCpus:
-      return "not enough free CPUs" + std::string(refusal.fits_split ? " in whole cores" : "") +
-             in_any(refusal.align) + ": " + figures;
+      return "not enough free CPUs" + std::string(whole ? " in whole cores" : "") + in_it + ": " +
+             figures;
     case Reason::kMemory:
-      return "not enough unpromised memory" + in_any(refusal.align) + " with " +
-             count_of_cpus(refusal.need) + " free: need " + size_text(refusal.need_memory) +
-             ", largest " + size_text(refusal.largest_memory) +
-             on_domain(topology, refusal.align, refusal.where);
+      return "not enough unpromised memory" + in_it + " with " + count_of_cpus(refusal.need) +
+             " free: need " + size_text(refusal.need_memory) + ", largest " +
+             size_text(refusal.largest_memory) + on_domain(topology, refusal.align, refusal.where);
     case Reason::kIsolated:
       if (request.use_isolated) {
-        return "not enough free CPUs" + in_any(refusal.align) +
+        return "not enough free CPUs" + in_it +
                " without mixing isolated and ordinary ones: " + figures;
       }
-      return "not enough free CPUs" + in_any(refusal.align) + " that are not isolated: " + figures;
+      return "not enough free CPUs" + in_it + " that are not isolated: " + figures;
     case Reason::kReserved:
-      return "not enough free CPUs" + in_any(refusal.align) + " beside the reserved ones (" +
+      return "not enough free CPUs" + in_it + " beside the reserved ones (" +
              ledger.reserved().to_string() + "): " + figures;
     case Reason::kLastShared:
       return "no CPU would be left for all other containers" +
@@ -134,19 +143,23 @@ std::string what_is_missing(const Topology& topology, const Ledger& ledger, cons
     case Reason::kAnnotation:
       break;
   }
-  return text_of_topology(topology, request, refusal);
+  return text_of_topology(topology, request, refusal, in_place);
 }
 
-// "; would fit: 4 CPUs, or align socket, or smt prefer-full"
-std::string what_would_fit(const Refusal& refusal) {
+// "; would fit: 4 CPUs, or align socket, or smt prefer-full". What a pod says of itself counts as
+// it was when it was made, so other wishes than its size are for a new one.
+std::string what_would_fit(const Refusal& refusal, const Where& in_place) {
   std::vector<std::string> options;
   if (refusal.reason == Reason::kMemory) {
     if (refusal.largest_memory > 0) options.push_back(size_text(refusal.largest_memory));
-  } else if (refusal.largest > 0 && refusal.largest < refusal.need) {
+  } else if (refusal.largest > (in_place ? in_place->has : 0) && refusal.largest < refusal.need) {
     options.push_back(count_of_cpus(refusal.largest));
   }
-  if (refusal.fits_with) options.push_back("align " + std::string(to_string(*refusal.fits_with)));
-  if (refusal.fits_split) options.emplace_back("smt prefer-full");
+  const std::string with = in_place ? "a new pod with " : "";
+  if (refusal.fits_anew) options.emplace_back("a new pod");
+  if (refusal.fits_with)
+    options.push_back(with + "align " + std::string(to_string(*refusal.fits_with)));
+  if (refusal.fits_split) options.push_back(with + "smt prefer-full");
   std::string text;
   for (const std::string& option : options)
     text += (text.empty() ? "; would fit: " : ", or ") + option;
@@ -165,8 +178,9 @@ std::string text_of_unsound(const Request& request) {
 }
 
 std::string text_of(const Topology& topology, const Ledger& ledger, const Request& request,
-                    const Refusal& refusal) {
-  return what_is_missing(topology, ledger, request, refusal) + what_would_fit(refusal);
+                    const Refusal& refusal, const std::optional<InPlace>& in_place) {
+  return what_is_missing(topology, ledger, request, refusal, in_place) +
+         what_would_fit(refusal, in_place);
 }
 
 }  // namespace pinion::topology

@@ -18,18 +18,6 @@ CpuSet free_cpus(const Wishes& wishes) {
   return wishes.topology.online - wishes.ledger.reserved() - wishes.ledger.exclusive();
 }
 
-const Core& core_of(const Topology& topology, CpuId cpu) {
-  return topology.cores[static_cast<std::size_t>(topology.find(cpu)->core)];
-}
-
-// How many CPUs of a request the claim stands for.
-int units_of(const Topology& topology, const CpuSet& held, Smt smt) {
-  if (smt != Smt::kOnePerCore) return held.count();
-  int cores = 0;
-  for (CpuSet rest = held; !rest.empty(); ++cores) rest -= core_of(topology, rest.first()).cpus;
-  return cores;
-}
-
 // The pages of a running container are on the nodes it was bound to: taking one away would move
 // them all.
 std::optional<Decision> settle_in_place(const Wishes& wishes, Place place, const CpuSet& held) {

@@ -47,7 +47,8 @@ ordered_json refusal_json(const Refusal& refusal) {
                        {"need", refusal.need},
                        {"largest", refusal.largest},
                        {"align", to_string(refusal.align)},
-                       {"fits_split", refusal.fits_split}};
+                       {"fits_split", refusal.fits_split},
+                       {"fits_anew", refusal.fits_anew}};
   if (refusal.fits_with) json["fits_with"] = to_string(*refusal.fits_with);
   return json;
 }

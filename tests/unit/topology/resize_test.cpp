@@ -126,6 +126,7 @@ struct Stuck {
   std::vector<Placed> placed;
   Request request;
   Reason reason;
+  const char* text;
 };
 
 TEST(Resize, RefusesWhatDoesNotFitBesideIt) {
@@ -136,37 +137,82 @@ TEST(Resize, RefusesWhatDoesNotFitBesideIt) {
        "",
        {{"new", "0,48"}, {"a", "1-11,49-59"}},
        ask(4),
-       Reason::kCpus},
-      {"larger than its node", xeon_snc2(), "", {{"new", "0,48"}}, ask(26), Reason::kTopology},
-      {"an odd number", laptop(), "", {{"new", "0-1"}}, ask(3), Reason::kTopology},
-      {"shrinking to an odd number", laptop(), "", {{"new", "0-3"}}, ask(3), Reason::kTopology},
+       Reason::kCpus,
+       "not enough free CPUs in whole cores in its NUMA node: need 4, at most 2 with its own on "
+       "node 0; would fit: a new pod"},
+      {"larger than its node",
+       xeon_snc2(),
+       "",
+       {{"new", "0,48"}},
+       ask(26),
+       Reason::kTopology,
+       "not enough CPUs in its NUMA node, even when all are free: need 26, largest 24; would fit: "
+       "24 CPUs, or a new pod with align socket"},
+      {"an odd number",
+       laptop(),
+       "",
+       {{"new", "0-1"}},
+       ask(3),
+       Reason::kTopology,
+       "3 CPUs cannot be made of whole cores of 2 CPUs each: 2 or 4 can; would fit: a new pod with "
+       "smt prefer-full"},
+      {"shrinking to an odd number",
+       laptop(),
+       "",
+       {{"new", "0-3"}},
+       ask(3),
+       Reason::kTopology,
+       "3 CPUs cannot be made of whole cores of 2 CPUs each: 2 or 4 can; would fit: a new pod with "
+       "smt prefer-full"},
       {"reserved CPUs are in the way",
        laptop(),
        "6-7",
        {{"new", "0-1"}},
        ask(8),
-       Reason::kReserved},
-      {"the last shared CPU", laptop(), "", {{"new", "0-1"}}, ask(8), Reason::kLastShared},
-      {"isolated CPUs are in the way", isolated, "", {{"new", "0"}}, ask(3), Reason::kIsolated},
+       Reason::kReserved,
+       "not enough free CPUs in its NUMA node beside the reserved ones (6-7): need 8, at most 6 "
+       "with its own on node 0; would fit: 6 CPUs"},
+      {"the last shared CPU",
+       laptop(),
+       "",
+       {{"new", "0-1"}},
+       ask(8),
+       Reason::kLastShared,
+       "no CPU would be left for all other containers: need 8, at most 6 with its own on node 0; "
+       "would fit: 6 CPUs"},
+      {"isolated CPUs are in the way",
+       isolated,
+       "",
+       {{"new", "0"}},
+       ask(3),
+       Reason::kIsolated,
+       "not enough free CPUs in its NUMA node that are not isolated: need 3, at most 1 with its "
+       "own on node 0"},
       {"it is on isolated CPUs and no longer asks for them",
        isolated,
        "",
        {{"new", "2"}},
        ask(2),
-       Reason::kIsolated},
+       Reason::kIsolated,
+       "not enough free CPUs in its NUMA node that are not isolated: need 2, at most 1 with its "
+       "own on node 0"},
       {"it would fit elsewhere, not beside what was taken over",
        laptop(),
        "0",
        {{"new", "2"}, {"a", "4"}},
        ask(4),
-       Reason::kCpus},
+       Reason::kCpus,
+       "not enough free CPUs in whole cores in its NUMA node: need 4, at most 3 with its own on "
+       "node 0; would fit: 3 CPUs, or a new pod"},
       {"memory",
        xeon_snc2(),
        "",
        {{"new", "0,48", "", Profile::kNone, {{.node = 0, .bytes = kGiB}}},
         {"a", "1,49", "", Profile::kNone, {{.node = 0, .bytes = 90 * kGiB}}}},
        with_memory(ask(4), 8 * kGiB),
-       Reason::kMemory},
+       Reason::kMemory,
+       "not enough unpromised memory in its NUMA node with 4 CPUs free: need 8 GiB, largest 6 GiB "
+       "on node 0; would fit: 6 GiB, or a new pod"},
   };
   for (const Stuck& c : cases) {
     SCOPED_TRACE(c.name);
@@ -177,6 +223,7 @@ TEST(Resize, RefusesWhatDoesNotFitBesideIt) {
       continue;
     }
     EXPECT_EQ(to_string(refusal->reason), to_string(c.reason)) << refusal->text;
+    EXPECT_EQ(refusal->text, c.text);
   }
 }
 
