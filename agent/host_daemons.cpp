@@ -1,6 +1,6 @@
 #include "agent/host_daemons.h"
 
-#include "metrics/host_processes.h"
+#include "metrics/trespassers.h"
 
 namespace pinion::agent {
 

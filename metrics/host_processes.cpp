@@ -2,9 +2,6 @@
 
 #include <unistd.h>
 
-#include <set>
-
-#include "base/some_of.h"
 #include "base/whole_file.h"
 #include "metrics/proc_files.h"
 #include "metrics/text.h"
@@ -69,31 +66,6 @@ std::optional<HostProcess> host_process(const std::string& root, int pid,
                      .cpus = cpus_of(root, pid, stop)};
 }
 
-// system.slice for /system.slice/ssh.service; "" for what is in no group.
-std::string slice_of(const std::string& unit) {
-  const std::size_t end = unit.find('/', 1);
-  return unit.size() > 1 ? unit.substr(1, end == std::string::npos ? end : end - 1) : "";
-}
-
-std::string leaf_of(const std::string& unit) {
-  return unit.substr(unit.rfind('/') + 1);
-}
-
-constexpr const char* kOrByTheKernel =
-    "or let the kernel keep all of them off: the fence partition (docs/node.md)";
-
-std::string keep_off(const std::set<std::string>& slices, const std::string& cpus) {
-  if (cpus.empty()) return std::string("reserve CPUs for them; ") + kOrByTheKernel;
-  std::string advice;
-  for (const std::string& slice : slices) {
-    if (!slice.ends_with(".slice") && !slice.ends_with(".scope")) continue;
-    advice.append("systemctl set-property ").append(slice);
-    advice.append(" AllowedCPUs=").append(cpus).append("; ");
-  }
-  if (advice.empty()) advice = "taskset -a -p -c " + cpus + " PID for each; ";
-  return advice + kOrByTheKernel;
-}
-
 }  // namespace
 
 Result<std::vector<HostProcess>> host_processes(const std::string& root,
@@ -123,24 +95,6 @@ std::optional<std::string> host_unit(std::string_view text) {
     if (path.size() > 1 && (systemd || unit == "/")) unit = path;
   }
   return unit;
-}
-
-Trespassers trespassers(const std::vector<HostProcess>& processes, const topology::CpuSet& cpus,
-                        const topology::CpuSet& others) {
-  Trespassers found;
-  std::set<std::string> units;
-  std::set<std::string> slices;
-  for (const HostProcess& process : processes) {
-    if (!process.cpus.intersects(cpus)) continue;
-    ++found.processes;
-    const std::string leaf = leaf_of(process.unit);
-    units.insert(leaf.empty() ? process.name : leaf);
-    slices.insert(slice_of(process.unit));
-  }
-  if (found.processes == 0) return found;
-  found.units = some_of({units.begin(), units.end()});
-  found.keep_off = keep_off(slices, others.to_string());
-  return found;
 }
 
 }  // namespace pinion::metrics

@@ -2,7 +2,6 @@
 // off exclusive CPUs.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -29,17 +28,5 @@ Result<std::vector<HostProcess>> host_processes(const std::string& root,
 // The group of the text of /proc/PID/cgroup that says where systemd has put it, or any other;
 // nothing where it is in a pod.
 [[nodiscard]] std::optional<std::string> host_unit(std::string_view text);
-
-// Those that may run on some CPUs.
-struct Trespassers {
-  std::size_t processes = 0;
-  std::string units;     // the first few, by name, and how many more: a process in none by its own
-  std::string keep_off;  // the commands by which they run on other CPUs alone
-};
-
-// Who may run on `cpus`, and how they are put on `others` instead; those are to be found first
-// where there are none.
-[[nodiscard]] Trespassers trespassers(const std::vector<HostProcess>& processes,
-                                      const topology::CpuSet& cpus, const topology::CpuSet& others);
 
 }  // namespace pinion::metrics

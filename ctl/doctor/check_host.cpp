@@ -1,5 +1,6 @@
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/words.h"
+#include "metrics/trespassers.h"
 
 namespace pinion::ctl::doctor {
 namespace {

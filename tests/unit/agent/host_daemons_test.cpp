@@ -55,7 +55,9 @@ TEST_F(HostDaemons, AreNamedAFewWithTheWayToKeepThemOff) {
       line->fields,
       ElementsAre(
           Pair("processes", "6"),
-          Pair("of", "s1.service, s2.service, s3.service, s4.service, s5.service and 1 more"),
+          Pair("of",
+               "s1.service (daemon1 1), s2.service (daemon2 2), s3.service (daemon3 3), "
+               "s4.service (daemon4 4), s5.service (daemon5 5) and 1 more"),
           Pair(
               "keep_off",
               StartsWith("systemctl set-property system.slice AllowedCPUs=0-1; or let the kernel")),

@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
         Spoiled<Node>{"Daemon", [](Node& n) { n.processes->front().cpus = cpus("0-7"); },
                 Severity::kWarning, "host-daemons",
                 "1 process(es) of the host may run on exclusive CPUs 4-5: "
-                "ssh.service",
+                "ssh.service (sshd 10)",
                 "systemctl set-property system.slice AllowedCPUs=0-1"},
         Spoiled<Node>{"DaemonWithoutAGroup",
                 [](Node& n) {
@@ -255,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(
                   n.kubelet.settings->reserved_cpus = cpus("0");
                   n.state().mutable_sets()->set_reserved("0");
                 },
-                Severity::kWarning, "host-daemons", ": sshd", "taskset -a -p -c 0 PID"},
+                Severity::kWarning, "host-daemons", ": sshd (10)", "taskset -a -p -c 0 10;"},
         Spoiled<Node>{"ProcessesUnread", [](Node& n) { n.processes = failure(denied("read /proc: no")); },
                 Severity::kUnknown, "host-daemons", "read /proc", "as root"},
         Spoiled<Node>{"ClockAdrift", [](Node& n) { n.clock.synchronized = false; }, Severity::kWarning,
