@@ -61,8 +61,10 @@ void set_perf_rates(const ContainerFigures& before, double seconds, int cores,
   rates.migrations_per_second = scaled(of(Event::kMigrations), 1 / seconds);
   rates.switches_per_second = scaled(of(Event::kContextSwitches), 1 / seconds);
   if (local && remote) rates.remote_share = ratio(remote, *local + *remote);
-  rates.intrusion_share = scaled(growth(before.intrusion_ns, now.intrusion_ns),
-                                 1 / (kNanoseconds * seconds * std::max(cores, 1)));
+  // What grows lags up to a reading behind (intrusion.h), so one may have what two ran.
+  if (const auto ran = growth(before.intrusion_ns, now.intrusion_ns)) {
+    rates.intrusion_share = std::min(*ran / (kNanoseconds * seconds * std::max(cores, 1)), 1.0);
+  }
 }
 
 void set_cgroup_rates(const ContainerFigures& before, double seconds, ContainerFigures& now) {

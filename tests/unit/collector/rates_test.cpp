@@ -58,6 +58,9 @@ TEST(Rates, IntrusionIsAShareOfItsCores) {
   now.intrusion_ns = 100'000'000;
   set_perf_rates(before, 1.0, 4, now);
   EXPECT_DOUBLE_EQ(now.rates.intrusion_share.value(), 0.025);
+  now.intrusion_ns = 4'400'000'000;  // of this second and a part of the one before
+  set_perf_rates(before, 1.0, 4, now);
+  EXPECT_DOUBLE_EQ(now.rates.intrusion_share.value(), 1.0);
 }
 
 TEST(Rates, OfTheCgroup) {
