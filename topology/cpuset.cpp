@@ -86,7 +86,7 @@ Result<IdSet<Tag, Capacity>> IdSet<Tag, Capacity>::parse(std::string_view list) 
     const auto run = parse_run(part);
     if (!run) {
       const std::string at = " at '" + std::string(cut_utf8(part, 64)) + "'";
-      return failure(Errc::kInvalid, "not an id list in the kernel's format ('0-3,8'): '" +
+      return failure(Errc::kInvalid, "not a list of numbers such as '0-3,8': '" +
                                          std::string(cut_utf8(list, 64)) + "'" +
                                          (part == list ? "" : at));
     }

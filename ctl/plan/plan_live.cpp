@@ -59,8 +59,10 @@ std::string draw_live_plan(const v1::PlanResponse& response) {
   std::string text = placed > 0 ? table(rows) : "";
   text += table(refused);
   return text + "\nstill fits  " + largest_text(response) + "\n" + std::to_string(placed) + " of " +
-         std::to_string(response.outcomes_size()) + " containers placed, on generation " +
-         std::to_string(response.generation()) + "; nothing was done\n";
+         std::to_string(response.outcomes_size()) +
+         " containers placed on what was free at the node's generation " +
+         std::to_string(response.generation()) +
+         " (a count of its changes, as pinionctl node shows it); nothing was done\n";
 }
 
 }  // namespace pinion::ctl

@@ -303,9 +303,10 @@ TEST_F(NodeCommands, PlanAsksTheAgentWhatItWouldDo) {
   const std::string requests = "--live --requests '" + path("r.yaml") + "'";
   const Outcome outcome = ask("plan", requests);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("numa pack preferred"), HasSubstr("refused  big  needs 4 CPUs\n"),
-                    HasSubstr("1 of 2 containers placed, on generation 42")));
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(HasSubstr("numa pack preferred"), HasSubstr("refused  big  needs 4 CPUs\n"),
+            HasSubstr("1 of 2 containers placed on what was free at the node's generation 42")));
   const auto json = nlohmann::json::parse(ask("plan", requests + " --json").out, nullptr, false);
   ASSERT_FALSE(json.is_discarded());
   EXPECT_EQ(json["outcomes"][1]["rejection"]["reason"], "cpus");

@@ -53,7 +53,7 @@ TEST(Originals, WhatIsWrongIsSaidWithItsLine) {
       {"thread", head + "rcu bash 0\nend\n", "line 3: no name of that kind"},
       {"workqueue", head + "workqueue other 0\nend\n", "line 3: no name of that kind"},
       {"empty set", head + "irq 3 \nend\n", "line 3: no CPUs"},
-      {"set", head + "irq 3 0-\nend\n", "line 3: not an id list"},
+      {"set", head + "irq 3 0-\nend\n", "line 3: not a list of numbers such as '0-3,8'"},
       {"CPU", head + "irq 3 9999\nend\n", "line 3: id 9999"},
       {"twice", head + "irq 3 0\nirq 3 1\nend\n", "line 4: twice"},
       {"more", head + "end\nirq 3 0\n", "text after the last line"},
