@@ -370,14 +370,24 @@ class TheClustersOwnScheduler(unittest.TestCase):
         self.assertNotIn("managedResource", objects(*preset("second-scheduler")).config("pinion-extender"))
 
 
+def service_of_the_agent():
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read(f"{TOP}/deploy/systemd/pinion-agent.service")
+    return unit["Service"]
+
+
 class Service(unittest.TestCase):
+    def test_the_kernel_ends_others_first_where_memory_is_short(self):
+        self.assertEqual(service_of_the_agent()["OOMScoreAdjust"], "-999")
+        pod = objects(*preset("agents-only")).template("DaemonSet", "pinion-agent")["spec"]
+        self.assertEqual(pod["priorityClassName"], "system-node-critical")
+
     def test_what_release_reads_stays_when_the_agent_is_stopped(self):
-        unit = configparser.ConfigParser(strict=False, interpolation=None)
-        unit.optionxform = str
-        unit.read(f"{TOP}/deploy/systemd/pinion-agent.service")
-        self.assertEqual(unit["Service"]["RuntimeDirectory"], "pinion")
+        unit = service_of_the_agent()
+        self.assertEqual(unit["RuntimeDirectory"], "pinion")
         # systemd.exec: "restart" keeps it over a restart alone.
-        self.assertEqual(unit["Service"]["RuntimeDirectoryPreserve"], "yes")
+        self.assertEqual(unit["RuntimeDirectoryPreserve"], "yes")
 
     def test_the_package_has_every_script_of_its_folder(self):
         with open(f"{TOP}/cmake/packages.cmake", encoding="utf-8") as file:
