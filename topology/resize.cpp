@@ -20,7 +20,7 @@ CpuSet free_cpus(const Wishes& wishes) {
 
 // The pages of a running container are on the nodes it was bound to: taking one away would move
 // them all.
-std::optional<Decision> settle_in_place(const Wishes& wishes, Place place, const CpuSet& held) {
+std::optional<Decision> decide_in_place(const Wishes& wishes, Place place, const CpuSet& held) {
   auto decision = decide(wishes, place, held);
   if (decision && !decision->claim.mems.empty()) decision->claim.mems |= wishes.own->mems;
   return decision;
@@ -84,7 +84,7 @@ std::optional<Decision> grown(const Wishes& wishes, Place place, int more) {
   };
   const CpuSet added = choose_cpus(wishes, space, place, more, order);
   if (added.empty()) return std::nullopt;
-  return settle_in_place(wishes, place, held | added);
+  return decide_in_place(wishes, place, held | added);
 }
 
 void stay_beside(Wishes& wishes) {
@@ -111,7 +111,7 @@ Outcome resize(const Topology& topology, const Ledger& ledger, const Request& re
     const bool climbs = align > narrowest.align && request.strength == Strength::kPreferred;
     if (align != narrowest.align && !climbs) continue;
     place = place_of(topology, own->cpus, align);
-    auto decision = more > 0 ? grown(wishes, place, more) : settle_in_place(wishes, place, kept);
+    auto decision = more > 0 ? grown(wishes, place, more) : decide_in_place(wishes, place, kept);
     if (!decision) continue;
     decision->why.domains_fitting = 1;
     return std::move(*decision);
