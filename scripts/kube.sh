@@ -4,13 +4,13 @@
 # an etcd that the mirror no longer has is built from its Go module. Nothing is installed. Uses the machine's Go where it
 # is new enough, else Debian's. A second run finds the result, and needs neither time nor network.
 #
-#   scripts/kube.sh            build and fetch if needed, then say what there is
+#   scripts/kube.sh            build and fetch if needed, the runtimes of imagined nodes too, then say what there is
 #   scripts/kube.sh --all      kube-controller-manager and helm too, which few tests need
 #   scripts/kube.sh --v137     the same of Kubernetes 1.37, which has gangs of its own, in a folder of its own
 #   scripts/kube.sh --cluster  all that a cluster of this machine needs: kubelet and kube-proxy (one program), kubectl, helm and the CNI plugins too
 #   scripts/kube.sh --helm     helm alone, for the tests of the charts
-#   scripts/kube.sh --nodes    the runtimes of imagined nodes alone (tests/e2e/nodes), which --all builds too; with
-#                              --print and --where the program, not the folder
+#   scripts/kube.sh --nodes    the runtimes of imagined nodes alone (tests/e2e/nodes); with --print and --where the
+#                              program, not the folder
 #   scripts/kube.sh --topology kube-scheduler with the plugin NodeResourceTopologyMatch alone (tests/e2e/topology), and
 #                              its CRD; with --print and --where their folder: kube-scheduler  crd.yaml
 #   scripts/kube.sh --print    print the folder on stdout: kube  etcd  versions  kube-controller-manager  node  kubectl
@@ -170,10 +170,10 @@ if [ ! -e "$folder/versions" ]; then
   in_cache "$key/kube" make_program kube
   in_cache "$key/versions" make_versions
 fi
+in_cache "$nodes" make_nodes
 if [ $all = yes ]; then
   in_cache "$key/kube-controller-manager" make_program kube-controller-manager
   [ $mod != go ] || take_helm
-  in_cache "$nodes" make_nodes
 fi
 if [ $whole_cluster = yes ]; then
   in_cache "$key/node" make_program node

@@ -10,7 +10,6 @@
 #include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/crowd.h"
 #include "tests/e2e/proxy.h"
-#include "tests/e2e/with_agents.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
@@ -40,10 +39,10 @@ const std::array kFaults{
     Fault{"the extender hears of it after the time-out", 10, {.before = kTimeout + 200ms}},
     Fault{"the extender hears of it long after the time-out", 10, {.before = 2 * kTimeout}}};
 
-class Callbacks : public WithAgents<Crowd> {
+class Callbacks : public Crowd {
  protected:
   void TearDown() override {
-    WithAgents::TearDown();
+    Crowd::TearDown();
     if (!HasFailure()) return;
     for (std::size_t i = 0; i < kFaults.size(); ++i) {
       std::cerr << met_[i] << " times: " << kFaults[i].name << '\n';

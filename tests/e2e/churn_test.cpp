@@ -8,7 +8,6 @@
 
 #include "tests/e2e/crowd.h"
 #include "tests/e2e/ok.h"
-#include "tests/e2e/with_agents.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
@@ -17,7 +16,7 @@ namespace {
 constexpr int kNodes = 6;
 constexpr int kFitsOnePerCore = 6000;  // in one NUMA node, of 8 cores
 
-class Churn : public WithAgents<Crowd> {
+class Churn : public Crowd {
  protected:
   void play(int pods, const std::function<int()>& cpus) {
     // As NodeAgent tells the agents.

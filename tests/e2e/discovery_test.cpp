@@ -33,7 +33,7 @@ class Discovery : public Scene {
   // "node-0" has the agent at 127.0.0.2, and so on.
   void start_nodes_on_tcp(int count) {
     int last = 1;
-    start_nodes(count, [&](const std::string&) { return at("127.0.0." + std::to_string(++last)); });
+    start_fakes(count, [&](const std::string&) { return at("127.0.0." + std::to_string(++last)); });
   }
   void start_extender_that_looks(const std::string& server_name = "agent.test") {
     start_extender({"--agent-port", std::to_string(port_), "--agent-namespace", kAgentNamespace,
@@ -155,7 +155,7 @@ TEST_F(Discovery, WhoHasTheCertificateOfAnotherNodeIsNotHeard) {
     ASSERT_TRUE(agent::api::make_certificate(cluster().folder(), "agents", node,
                                              "DNS:" + node + ".pinion-agent"));
   }
-  start_nodes(2, [&](const std::string& node) {
+  start_fakes(2, [&](const std::string& node) {
     server_ = agent::api::files_of(cluster().folder(), "agents", node);
     return at(hosts.at(node));
   });

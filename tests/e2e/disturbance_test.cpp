@@ -4,14 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/binding_gate.h"
+#include "tests/e2e/scene.h"
 #include "tests/e2e/tunnel.h"
-#include "tests/e2e/with_agents.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
 namespace {
 
-class Disturbance : public WithAgents<Scene> {
+class Disturbance : public Scene {
  protected:
   const Gang gang_{.job = "gang", .size = 4, .cpus = 6, .groups = 2};
 

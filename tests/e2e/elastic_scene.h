@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cluster/extender/kube/json_read.h"
-#include "tests/e2e/with_agents.h"
+#include "tests/e2e/scene.h"
 #include "tests/unit/extender_elastic/sample_job.h"
 
 namespace pinion::e2e {
@@ -19,7 +19,7 @@ using test_support::JobShape;
 
 inline constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
 
-class Elastic : public WithAgents<Scene> {
+class Elastic : public Scene {
  protected:
   [[nodiscard]] ClusterOptions cluster_options() const override {
     return {.controller_manager = true};

@@ -250,7 +250,9 @@ TEST_F(NativeJobs, AreInAPodGroupThatFollowsTheirSize) {
 
 // More than 100 nodes: the scheduler looks at some of them for each member.
 TEST_F(NativeGangs, StartWholeWhereTheSchedulerLooksAtSomeNodes) {
-  start(120, {.extender = {}, .percentage_of_nodes = 5});
+  start_fakes(120);
+  start_extender({});
+  start_scheduler({.extender = {}, .percentage_of_nodes = 5});
   for (const int size : {2, 8, 32}) {
     const Gang gang{.job = "of-" + std::to_string(size), .size = size, .cpus = 12};
     const double before = extender().figure("pinion_extender_nominated_total");

@@ -6,6 +6,7 @@
 
 #include "base/quantity.h"
 #include "cluster/extender/kube/json_read.h"
+#include "policy/annotations.h"
 #include "tests/unit/agent/node_events.h"
 
 namespace pinion::e2e {
@@ -88,7 +89,8 @@ policy::Pod pod_as_run(const json& pod) {
 
 bool gets_cores(const json& pod, const json& container) {
   const std::string cpus = kube::json_text(container, "resources", "limits", "cpu");
-  return qos_of(pod) == policy::Qos::kGuaranteed && cpus.back() != 'm';
+  return qos_of(pod) == policy::Qos::kGuaranteed && cpus.back() != 'm' &&
+         kube::json_text(pod, "metadata", "annotations", annotation::kCpus) != "shared";
 }
 
 bool gets_cores(const json& pod) {

@@ -12,7 +12,8 @@ policy::Pod pod_as_run(const nlohmann::json& pod);
 policy::Resources resources_as_run(const nlohmann::json& container);
 // It is one that ends before the next begins, and no sidecar.
 bool ends(const nlohmann::json& init_container);
-// The pod is Guaranteed, and this container, or one of those that stay, has whole CPUs.
+// The pod is Guaranteed and does not ask for shared CPUs, and this container, or one of those that
+// stay, has whole CPUs.
 bool gets_cores(const nlohmann::json& pod, const nlohmann::json& container);
 bool gets_cores(const nlohmann::json& pod);
 

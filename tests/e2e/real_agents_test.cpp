@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/extender/kube/json_read.h"
-#include "tests/e2e/with_agents.h"
+#include "tests/e2e/scene.h"
 
 namespace pinion::e2e {
 namespace {
@@ -13,7 +13,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-class RealAgents : public WithAgents<Scene> {
+class RealAgents : public Scene {
  protected:
   // By the pod's name.
   std::map<std::string, std::string> places() {

@@ -8,7 +8,7 @@
 
 #include "cluster/extender/kube/json_read.h"
 #include "policy/runtime_pod.h"
-#include "tests/e2e/with_agents.h"
+#include "tests/e2e/scene.h"
 
 namespace pinion::e2e {
 namespace {
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
 
-class Refused : public WithAgents<Scene> {
+class Refused : public Scene {
  protected:
   [[nodiscard]] ClusterOptions cluster_options() const override {
     return {.controller_manager = true};

@@ -16,8 +16,8 @@
 
 #include "tests/e2e/binding_gate.h"
 #include "tests/e2e/proxy.h"
+#include "tests/e2e/scene.h"
 #include "tests/e2e/service.h"
-#include "tests/e2e/with_agents.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
@@ -25,13 +25,13 @@ namespace {
 
 constexpr const char* kLeading = "pinion_extender_leading";
 
-class Replicas : public WithAgents<Scene> {
+class Replicas : public Scene {
  protected:
   void TearDown() override {
     if (service_) {
       EXPECT_FALSE(service_->two_at_once());
     }
-    WithAgents::TearDown();
+    Scene::TearDown();
   }
   const ExtenderProcess& deciding() override {
     // On a busy machine the one that leads may be late to say so.

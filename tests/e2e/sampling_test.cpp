@@ -17,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 // The scheduler scores 100 nodes at least, whatever the percentage.
 class Sampling : public Scene, public testing::WithParamInterface<int> {
  protected:
+  void start_nodes(int count) override { start_fakes(count); }
   // Members for which the scheduler had to be told of the planned node.
   int nominated() { return static_cast<int>(extender().figure("pinion_extender_nominated_total")); }
   // From the first pod made to all of them running.

@@ -31,12 +31,17 @@ void Scene::SetUp() {
   auto cluster = Cluster::start(cluster_options());
   if (!cluster && cluster.error().code == Errc::kNotFound) GTEST_SKIP() << cluster.error().text;
   ASSERT_TRUE(ok(cluster));
+  if (const Status built = NodeRuntime::built(); !built) GTEST_SKIP() << built.error().text;
   cluster_ = *std::move(cluster);
   admin_ = std::make_unique<Admin>(cluster_->access());
   pods_ = std::make_unique<Collection>(admin_->api(), "/api/v1/namespaces/default/pods");
 }
 
 void Scene::TearDown() {
+  if (const auto* agents = dynamic_cast<const AgentNodes*>(nodes_.get())) {
+    EXPECT_THAT(agents->wrong(), testing::IsEmpty());
+    EXPECT_EQ(agents->difference(), "");
+  }
   if (nodes_ && nodes_->bounced().empty()) {
     EXPECT_TRUE(agents_and_api_server_agree());
     EXPECT_TRUE(agents_and_extender_agree());
@@ -70,7 +75,9 @@ void Scene::start_with_webhook(int count, const std::vector<std::string>& flags)
 }
 
 void Scene::start_nodes(int count) {
-  start_nodes(count, FakeNodes::sockets_in(cluster_->folder()));
+  auto nodes = AgentNodes::start(*cluster_, node_names(count));
+  ASSERT_TRUE(ok(nodes));
+  nodes_ = *std::move(nodes);
 }
 
 std::vector<std::string> Scene::node_names(int count) {
@@ -79,7 +86,7 @@ std::vector<std::string> Scene::node_names(int count) {
   return names;
 }
 
-void Scene::start_nodes(int count, const FakeNodes::PlaceOf& place_of) {
+void Scene::start_fakes(int count, const FakeNodes::PlaceOf& place_of) {
   auto nodes = FakeNodes::start(cluster_->access(), place_of, node_names(count),
                                 test_support::machine({.packages = 2, .cores_per_l3 = 16}));
   ASSERT_TRUE(ok(nodes));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/e2e/admin.h"
+#include "tests/e2e/agent_nodes.h"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/collection.h"
 #include "tests/e2e/extender_process.h"
@@ -27,13 +28,15 @@ struct Gang {
   bool gates = false;  // they wait at the extender's gate
 };
 
-// Skips where Kubernetes is not built. Shows all logs with a failure.
+// Skips where Kubernetes or the nodes' runtimes are not built. Shows all logs with a failure.
 class Scene : public testing::Test {
  protected:
   void SetUp() override;
   [[nodiscard]] virtual ClusterOptions cluster_options() const { return {}; }
   // What every test ends with: no pod was ever refused by an agent, what the agents hold is what
-  // the API server says is bound there, and the extender promises nothing beside that.
+  // the API server says is bound there, and the extender promises nothing beside that. With real
+  // agents: what ever ran has been where it was planned, and runtimes and agents have the same on
+  // their lists.
   void TearDown() override;
 
   // `count` nodes of 2 x 16 cores, "node-0" and so on, pinion-extender and the scheduler, which
@@ -46,8 +49,9 @@ class Scene : public testing::Test {
 
   // The parts of it.
   static std::vector<std::string> node_names(int count);
-  virtual void start_nodes(int count);  // FakeNodes, where nobody has others
-  void start_nodes(int count, const FakeNodes::PlaceOf& place_of);
+  virtual void start_nodes(int count);  // AgentNodes, where nobody has others
+  void start_fakes(int count) { start_fakes(count, FakeNodes::sockets_in(cluster_->folder())); }
+  void start_fakes(int count, const FakeNodes::PlaceOf& place_of);
   void use(std::unique_ptr<Nodes> nodes) { nodes_ = std::move(nodes); }
   void start_extender(std::vector<std::string> flags);
   void start_scheduler(SchedulerOptions scheduler);  // its extender's URL: as above
@@ -58,6 +62,7 @@ class Scene : public testing::Test {
   Cluster& cluster() { return *cluster_; }
   Admin& admin() { return *admin_; }
   Nodes& nodes() { return *nodes_; }
+  AgentNodes& agents() { return dynamic_cast<AgentNodes&>(*nodes_); }
   FakeNodes& fakes() { return dynamic_cast<FakeNodes&>(*nodes_); }
   ExtenderProcess& extender() { return extender_; }
   // Of several extenders, the one that decides.

@@ -91,7 +91,6 @@ TEST_F(Services, AServiceGetsNoMoreThanARankLeaves) {
   add(service("1000000"));
   EXPECT_TRUE(has_limit("20")) << limit();
   EXPECT_EQ(extender().figure("pinion_extender_service_resizes_total{result=\"refused\"}"), 0);
-  remove({"web"});  // with whole CPUs it looks, to TearDown(), as one with cores of its own
 }
 
 TEST_F(Services, ATargetThatMakesNoSenseIsTold) {
@@ -99,7 +98,6 @@ TEST_F(Services, ATargetThatMakesNoSenseIsTold) {
   add(service("many"));
   EXPECT_TRUE(told("ServiceTargetRefused"));
   EXPECT_EQ(limit(), "1");
-  remove({"web"});  // as above
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Slurm jobs that change their size as the extender says: real Slurm with slurmdbd, API server,
-// scheduler and extender, pinion-slurm between them, and imagined agents.
+// scheduler, extender and agents, and pinion-slurm between them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A Slurm job from sbatch to its end through placeholders: real Slurm, API server, scheduler and
-// extender, pinion-slurm between them, and imagined agents.
+// A Slurm job from sbatch to its end through placeholders: real Slurm, API server, scheduler,
+// extender and agents, and pinion-slurm between them.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

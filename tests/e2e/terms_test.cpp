@@ -6,7 +6,7 @@
 
 #include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/quota.h"
-#include "tests/e2e/with_agents.h"
+#include "tests/e2e/scene.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 
-class Terms : public WithAgents<Scene> {
+class Terms : public Scene {
  protected:
   void change_node(const std::string& node, const json& spec) {
     ASSERT_TRUE(ok(

@@ -6,12 +6,11 @@
 #include <set>
 
 #include "cluster/extender/kube/json_read.h"
+#include "tests/e2e/agent_nodes.h"
 #include "tests/e2e/cluster_test.h"
 #include "tests/e2e/controllers.h"
 #include "tests/e2e/extender_process.h"
-#include "tests/e2e/fake_nodes.h"
 #include "tests/e2e/webhook.h"
-#include "tests/support/machine.h"
 
 namespace pinion::e2e {
 namespace {
@@ -53,12 +52,11 @@ class Webhook : public ClusterTest<Webhook> {
   void SetUp() override {
     ClusterTest::SetUp();
     if (!ready() || fleet()) return;
+    if (const Status built = NodeRuntime::built(); !built) GTEST_SKIP() << built.error().text;
     const auto tls = make_extender_tls(cluster().folder());
     if (!tls && tls.error().code == Errc::kNotFound) GTEST_SKIP() << tls.error().text;
     ASSERT_TRUE(ok(tls));
-    auto nodes = FakeNodes::start(cluster().access(), FakeNodes::sockets_in(cluster().folder()),
-                                  {"node-0", "node-1", "node-2", "node-3"},
-                                  test_support::machine({.packages = 2, .cores_per_l3 = 16}));
+    auto nodes = AgentNodes::start(cluster(), {"node-0", "node-1", "node-2", "node-3"});
     ASSERT_TRUE(ok(nodes));
     fleet() = *std::move(nodes);
     create("/api/v1/namespaces/kube-system/configmaps", kEarlierRuns);
@@ -75,8 +73,8 @@ class Webhook : public ClusterTest<Webhook> {
     return made ? *made : json::object();
   }
 
-  static std::unique_ptr<FakeNodes>& fleet() {
-    static std::unique_ptr<FakeNodes> nodes;
+  static std::unique_ptr<AgentNodes>& fleet() {
+    static std::unique_ptr<AgentNodes> nodes;
     return nodes;
   }
   static ExtenderProcess& extender() {
