@@ -76,6 +76,14 @@ class Settings(unittest.TestCase):
         self.compare("docs/virtual-clusters.md", "## For the operator", 1, "cluster/slurm/config.cpp")
 
 
+class Examples(unittest.TestCase):
+    def test_the_cores_example_of_an_adapter_is_the_one_that_a_test_runs(self):
+        page = re.search(r"^```cpp\n(.*?)^```$", text_of("cluster/core/README.md"), re.M | re.S).group(1)
+        test = re.search(r"// README: begin\n(.*?)// README: end",
+                         text_of("tests/unit/cluster_core/adapter_example_test.cpp"), re.S).group(1)
+        self.assertEqual(page.split(), test.split())
+
+
 class Names(unittest.TestCase):
     def test_every_annotation_and_label_is_on_the_page_and_no_other(self):
         names = set(re.findall(r'"pinion\.dev/([a-z-]+)"', text_of("policy/annotations.h")))
