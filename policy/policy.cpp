@@ -395,7 +395,7 @@ std::string not_allowed(const topology::Request& request, const std::set<Privile
   };
   const auto text = [](const char* name, Privilege privilege, std::string_view why) {
     return "annotation " + std::string(name) + ": " + std::string(why) +
-           "; this node's allowedWishes does not have '" +
+           "; this node's allowedPrivileges does not have '" +
            std::string(word_of(privilege, kPrivilegeWords)) + "'";
   };
   if (lacks(request.smt == topology::Smt::kOnePerCore, Privilege::kOnePerCore)) {

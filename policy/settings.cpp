@@ -176,9 +176,9 @@ Setting options(Defaults& defaults, bool& strict_reservation) {
 
 }  // namespace
 
-Setting allowed_wishes(std::set<Privilege>& privileges) {
+Setting allowed_privileges(std::set<Privilege>& privileges) {
   return settings::words(
-      "allowedWishes",
+      "allowedPrivileges",
       "What annotations may ask: some of one-per-core,isolated,near-device [near-device]",
       privileges, kPrivilegeWords);
 }
@@ -199,7 +199,7 @@ std::vector<Setting> settings_of(Defaults& defaults, bool& strict_reservation) {
                          "Guaranteed pods that get CPUs of their own: guaranteed (all) | "
                          "annotated [guaranteed]",
                          defaults.pods, kExclusivePodsWords),
-          exclusive_namespaces(defaults.namespaces), allowed_wishes(defaults.privileges),
+          exclusive_namespaces(defaults.namespaces), allowed_privileges(defaults.privileges),
           vm_handlers(defaults.vm_handlers), cpu_manager(),
           // The options refine what the topology manager's policy says, so they come after it.
           topology_manager(defaults), options(defaults, strict_reservation),

@@ -16,7 +16,7 @@ namespace pinion::policy {
                                                          bool& strict_reservation);
 
 // Of those: what annotations may ask, and the flag of strict-cpu-reservation.
-[[nodiscard]] settings::Setting allowed_wishes(std::set<Privilege>& privileges);
+[[nodiscard]] settings::Setting allowed_privileges(std::set<Privilege>& privileges);
 [[nodiscard]] settings::Setting strict_cpu_reservation(bool& strict_reservation);
 
 }  // namespace pinion::policy

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 8> kKeys{"name",
                                                 "reserved-cpus",
                                                 "strict-cpu-reservation",
                                                 "reserved-memory",
-                                                "allowed-wishes",
+                                                "allowed-privileges",
                                                 "used"};
 constexpr std::array kTruths{Word<bool>{"true", true}, Word<bool>{"false", false}};
 
@@ -64,7 +64,7 @@ Result<FleetFileNode> read_node(const YAML::Node& node) {
   }
   result.reserved.strict = entry.word("strict-cpu-reservation", kTruths, false);
   set(policy::reserved_memory(result.reserved.memory), entry, "reserved-memory");
-  set(policy::allowed_wishes(result.privileges), entry, "allowed-wishes");
+  set(policy::allowed_privileges(result.privileges), entry, "allowed-privileges");
   result.used = used_of(entry);
   if (entry.error()) return failure(*entry.error());
   return result;
@@ -112,9 +112,10 @@ Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text) {
         return yaml_error(one, "more than " + std::to_string(kMaxFleetNodes) + " nodes");
       }
       if (!nodes.empty() && node->privileges != nodes.front().privileges) {
-        return yaml_error(one,
-                          "allowed-wishes must be the same on all nodes, as the extender reads one "
-                          "file for all agents");
+        return yaml_error(
+            one,
+            "allowed-privileges must be the same on all nodes, as the extender reads one "
+            "file for all agents");
       }
       nodes.push_back(std::move(*node));
     }

@@ -6,8 +6,8 @@
 //     reserved-cpus: 0,16
 //     strict-cpu-reservation: true  # they are for the system alone
 //     reserved-memory: "0:memory=1Gi;1:memory=1Gi"  # what bound containers do not get; or a list
-//     allowed-wishes: near-device,one-per-core  # what annotations may ask; the same in all entries
-//     used: [1-8, 17-20]       # CPUs that containers have there already, one list for each
+//     allowed-privileges: near-device,one-per-core  # what annotations may ask; the same in all
+//     entries used: [1-8, 17-20]       # CPUs that containers have there already, one list for each
 //
 // Settings are called as the agent's flags are, and mean the same where they are absent.
 #pragma once

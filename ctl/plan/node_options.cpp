@@ -13,7 +13,7 @@ std::vector<CLI::Option*> add_node_options(CLI::App& command, NodeOptions& optio
   for (const settings::Setting& setting :
        {policy::strict_cpu_reservation(options.strict_reservation),
         policy::reserved_memory(options.reserved_memory),
-        policy::allowed_wishes(options.privileges)}) {
+        policy::allowed_privileges(options.privileges)}) {
     added.push_back(settings::add_flag(command, setting));
   }
   return added;

@@ -21,7 +21,7 @@ class Churn : public Crowd {
   void play(int pods, const std::function<int()>& cpus) {
     // As NodeAgent tells the agents.
     const std::string config = cluster().folder() + "/agents.yaml";
-    ASSERT_TRUE(ok(lab::write_file(config, "allowedWishes: one-per-core\n")));
+    ASSERT_TRUE(ok(lab::write_file(config, "allowedPrivileges: one-per-core\n")));
     start(kNodes, {}, {"--agent-config", config});
     if (HasFatalFailure()) return;
     go_on(pods, cpus);

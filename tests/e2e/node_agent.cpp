@@ -19,7 +19,7 @@ Status NodeAgent::start() {
       {lab::program_folder() + "/pinion-agent", "--nri-socket", nri_socket(), "--state-dir",
        folder_ + "/state", "--ready-file", folder_ + "/ready", "--host-root", folder_ + "/host",
        "--topology", topology_, "--fence", "runtime", "--counters", "off", "--log-level", "debug",
-       "--allowed-wishes", "one-per-core"},
+       "--allowed-privileges", "one-per-core"},
       log_);
   if (!process) return failure(process.error());
   process_ = *std::move(process);

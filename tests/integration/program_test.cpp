@@ -222,9 +222,9 @@ TEST_F(Program, ReadsItsFileAgainOnSighup) {
              "--state-dir", path("state"), "--nri-socket", path("none.sock"), "--nri-index", "42"});
   ASSERT_TRUE(agent);
   ASSERT_TRUE(says("trying again")) << log();
-  configure("auditInterval: 5s\nallowedWishes: isolated\nfence: leaf\nnriIndex: \"11\"\n");
+  configure("auditInterval: 5s\nallowedPrivileges: isolated\nfence: leaf\nnriIndex: \"11\"\n");
   agent->signal(SIGHUP);
-  EXPECT_TRUE(says("changed=\"allowedWishes, auditInterval\"")) << log();
+  EXPECT_TRUE(says("changed=\"allowedPrivileges, auditInterval\"")) << log();
   EXPECT_TRUE(says("settings=fence")) << log() << "; a flag wins over the file as at the start";
   configure("auditInterval: soon\n");
   agent->signal(SIGHUP);

@@ -53,12 +53,12 @@ const ConfigCase kGood[] = {
      [](const Config& c) {
        return c.defaults.namespaces == std::set<std::string>{"hpc", "hpc-2"};
      }},
-    {"allowedWishes", "allowedWishes: one-per-core,isolated",
+    {"allowedPrivileges", "allowedPrivileges: one-per-core,isolated",
      [](const Config& c) {
        return c.defaults.privileges ==
               std::set{engine::Privilege::kOnePerCore, engine::Privilege::kIsolated};
      }},
-    {"no allowedWishes", "allowedWishes: ''",
+    {"no allowedPrivileges", "allowedPrivileges: ''",
      [](const Config& c) { return c.defaults.privileges.empty(); }},
     {"vmRuntimeHandlers", "vmRuntimeHandlers: 'kata*, vm-1.x'",
      [](const Config& c) {
@@ -253,7 +253,7 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
       {"no port of the probes", "probeListen: 127.0.0.1", "line 1: probeListen: listen address"},
       {"no port of the API", "apiListen: 127.0.0.1:99999999",
        "line 1: apiListen: '127.0.0.1:99999"},
-      {"unknown wish", "allowedWishes: all", "one-per-core, isolated, near-device"},
+      {"unknown privilege", "allowedPrivileges: all", "one-per-core, isolated, near-device"},
       {"index of one digit", "nriIndex: \"7\"", "nriIndex"},
       {"index of letters", "nriIndex: ab", "nriIndex"},
       {"topology", "topology: magic", "topology"},
@@ -377,9 +377,9 @@ TEST(Reload, TakesWhatCanChangeWhileTheAgentRuns) {
   const Case cases[] = {
       {"", {}, {}},
       {"logLevel: warn\nauditInterval: 5s", {"auditInterval", "logLevel"}, {}},
-      {"exclusivePods: annotated\nexclusiveNamespaces: hpc\nallowedWishes: isolated\n"
+      {"exclusivePods: annotated\nexclusiveNamespaces: hpc\nallowedPrivileges: isolated\n"
        "vmRuntimeHandlers: vm",
-       {"allowedWishes", "exclusiveNamespaces", "exclusivePods", "vmRuntimeHandlers"},
+       {"allowedPrivileges", "exclusiveNamespaces", "exclusivePods", "vmRuntimeHandlers"},
        {}},
       {"topologyManagerPolicy: best-effort\ncpuManagerPolicyOptions:\n"
        "  full-pcpus-only: \"true\"\n  align-by-socket: \"true\"\n  strict-cpu-reservation: "

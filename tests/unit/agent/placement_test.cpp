@@ -88,7 +88,7 @@ TEST_P(BothFences, ARefusalSaysWhyAndLeavesNothingBehind) {
       {"larger than any node", "strength", "required", 26, Qos::kGuaranteed, "26", "topology"},
       {"burstable insists", "cpus", "exclusive", 2, Qos::kBurstable, "Burstable", "annotation"},
       {"odd threads", "smt", "full-core", 3, Qos::kGuaranteed, "3", "topology"},
-      {"no leave to ask", "smt", "one-per-core", 2, Qos::kGuaranteed, "allowedWishes",
+      {"no leave to ask", "smt", "one-per-core", 2, Qos::kGuaranteed, "allowedPrivileges",
        "annotation"},
       {"unknown device", "near-device", "nosuch0", 2, Qos::kGuaranteed, "nosuch0", "topology"},
       {"the whole machine", "align", "none", 96, Qos::kGuaranteed, "", "last-shared"},

@@ -145,7 +145,7 @@ TEST(Plan, WhatAnnotationsMayNotAskIsRefused) {
   EXPECT_EQ(response.outcomes(0).rejection().reason(), "annotation");
   EXPECT_EQ(response.outcomes(0).rejection().need(), 2U);
   EXPECT_THAT(response.outcomes(0).rejection().text(),
-              HasSubstr("this node's allowedWishes does not have 'one-per-core'"));
+              HasSubstr("this node's allowedPrivileges does not have 'one-per-core'"));
   EXPECT_TRUE(response.outcomes(1).has_placement());
   view.privileges = {policy::Privilege::kOnePerCore};
   EXPECT_TRUE(run(view, plan_of({wish})).outcomes(0).has_placement());

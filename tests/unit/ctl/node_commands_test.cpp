@@ -311,7 +311,7 @@ TEST_F(NodeCommands, PlanAsksTheAgentWhatItWouldDo) {
   ASSERT_FALSE(json.is_discarded());
   EXPECT_EQ(json["outcomes"][1]["rejection"]["reason"], "cpus");
   for (const char* other : {"--topology live", "--reserved-cpus 0", "--strict-cpu-reservation",
-                            "--reserved-memory 0:memory=1", "--allowed-wishes isolated"}) {
+                            "--reserved-memory 0:memory=1", "--allowed-privileges isolated"}) {
     EXPECT_EQ(ask("plan", requests + " " + other).exit_code, 2) << other;
   }
 }

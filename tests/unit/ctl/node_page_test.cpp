@@ -41,8 +41,8 @@ std::string drawn(const std::string& machine, const std::string& yaml) {
   NodeOptions options;
   CLI::App app;
   add_node_options(app, options);
-  app.parse(std::vector<std::string>{"one-per-core", "--allowed-wishes", "0-1", "--reserved-cpus",
-                                     machine, "--topology"});
+  app.parse(std::vector<std::string>{"one-per-core", "--allowed-privileges", "0-1",
+                                     "--reserved-cpus", machine, "--topology"});
   const auto requests = parse_requests(yaml);
   const auto node = read_node(options);
   if (!requests || !node) return !requests ? requests.error().text : node.error().text;

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kLacks = "this node's allowedWishes does not have 'one-per-core'";
+constexpr const char* kLacks = "this node's allowedPrivileges does not have 'one-per-core'";
 
 class PlanCommands : public testing::Test {
  protected:
@@ -47,7 +47,7 @@ TEST_F(PlanCommands, PlanFollowsTheAgentsSettings) {
       {"another amount", "{cpus: 2, job: j, memory: 63Gi}",
        "--reserved-memory '0:memory=2Gi;1:memory=4Gi'", "largest 62 GiB"},
       {"no wish", "{cpus: 2, smt: one-per-core}", "", kLacks},
-      {"the wish", "{cpus: 2, smt: one-per-core}", "--allowed-wishes one-per-core", "1 of 1"},
+      {"the wish", "{cpus: 2, smt: one-per-core}", "--allowed-privileges one-per-core", "1 of 1"},
       {"an isolated one", "{cpus: 2, isolation: isolated}", "", "does not have 'isolated'"},
       {"the last CPUs, which others may use too", "{cpus: 8, align: none}", "--reserved-cpus 0-7",
        "1 of 1"},
@@ -70,7 +70,7 @@ TEST_F(PlanCommands, PlanFailsWhereNoAgentWouldStart) {
   };
   const Case cases[] = {
       {"--reserved-memory 1Gi", 2, "--reserved-memory: '1Gi' is no number of a NUMA node"},
-      {"--allowed-wishes all", 2, "--allowed-wishes: unknown value 'all', use one of: "},
+      {"--allowed-privileges all", 2, "--allowed-privileges: unknown value 'all', use one of: "},
       {"--reserved-memory 2:memory=1Gi", 1, "reservedMemory: NUMA node 2 does not exist"},
       {"--reserved-cpus 0-15 --strict-cpu-reservation", 1, "reservedSystemCPUs: with strict-cpu-"},
   };
@@ -106,7 +106,7 @@ TEST_F(PlanCommands, PlanJobFollowsTheFleetsSettings) {
   const Case cases[] = {
       {"nothing out of the way", "smt: pack", "1Gi", "", 0, "Job wind: changed"},
       {"no wish", "smt: one-per-core", "1Gi", "", 1, kLacks},
-      {"the wish", "smt: one-per-core", "1Gi", ", allowed-wishes: one-per-core", 0,
+      {"the wish", "smt: one-per-core", "1Gi", ", allowed-privileges: one-per-core", 0,
        "Job wind: changed"},
       {"the usual reserved memory", "smt: pack", "63.5Gi", "", 0, "It would wait: needs 2 x"},
       {"none reserved", "smt: pack", "63.5Gi", ", reserved-memory: []", 0, "node-1"},

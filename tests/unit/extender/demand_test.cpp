@@ -86,7 +86,7 @@ TEST(DemandTest, WhatTheOperatorDoesNotAllowIsRefused) {
   policy::Defaults defaults;
   const Demand refused = demand_of(pod, defaults);
   EXPECT_EQ(refused.kind, Demand::Kind::kRefused);
-  EXPECT_NE(refused.text.find("allowedWishes does not have 'one-per-core'"), std::string::npos)
+  EXPECT_NE(refused.text.find("allowedPrivileges does not have 'one-per-core'"), std::string::npos)
       << refused.text;
   defaults.privileges.insert(policy::Privilege::kOnePerCore);
   EXPECT_EQ(demand_of(pod, defaults).kind, Demand::Kind::kSingle);

@@ -413,13 +413,13 @@ TEST(Policy, PrivilegesNeedTheOperatorsLeave) {
   const Case cases[] = {
       {"smt", "one-per-core", Privilege::kOnePerCore,
        "annotation pinion.dev/smt: one-per-core holds more CPUs than the pod's request counts; "
-       "this node's allowedWishes does not have 'one-per-core'"},
+       "this node's allowedPrivileges does not have 'one-per-core'"},
       {"isolation", "isolated", Privilege::kIsolated,
        "annotation pinion.dev/isolation: isolated CPUs are set apart by the operator; this node's "
-       "allowedWishes does not have 'isolated'"},
+       "allowedPrivileges does not have 'isolated'"},
       {"near-device", "eth0", Privilege::kNearDevice,
        "annotation pinion.dev/near-device: CPUs beside a device are left to those who use it; this "
-       "node's allowedWishes does not have 'near-device'"},
+       "node's allowedPrivileges does not have 'near-device'"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
