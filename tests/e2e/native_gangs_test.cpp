@@ -8,6 +8,7 @@
 
 #include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/controllers.h"
+#include "tests/e2e/native_group.h"
 #include "tests/e2e/scene.h"
 
 namespace pinion::e2e {
@@ -16,22 +17,15 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
-constexpr const char* kGroups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups";
 
 class NativeGangs : public Scene {
  protected:
   [[nodiscard]] ClusterOptions cluster_options() const override {
     return {.controller_manager = false, .native_gangs = true};
   }
-  // `policy`: spec.schedulingPolicy.
   void add_group(const std::string& name, const json& policy) {
-    const json group = {{"apiVersion", "scheduling.k8s.io/v1beta1"},
-                        {"kind", "PodGroup"},
-                        {"metadata", {{"name", name}, {"namespace", "default"}}},
-                        {"spec", {{"schedulingPolicy", policy}}}};
-    ASSERT_TRUE(ok(admin().api().create(kGroups, group)));
+    ASSERT_TRUE(ok(admin().api().create(kNativeGroups, native_group(name, policy))));
   }
-  static json gang_of(int members) { return {{"gang", {{"minCount", members}}}}; }
   static PodShape member_of(const Gang& gang, int index) {
     return {.name = gang.job + "-" + std::to_string(index),
             .milli_cpus = gang.cpus * 1000,
@@ -48,7 +42,7 @@ class NativeGangs : public Scene {
   // As kube-scheduler says of the whole group.
   testing::AssertionResult scheduled(const std::string& group) {
     const bool is = lab::eventually(kPatience, [&] {
-      const auto now = admin().api().get(std::string(kGroups) + "/" + group);
+      const auto now = admin().api().get(std::string(kNativeGroups) + "/" + group);
       return now && kube::has_condition(*now, "PodGroupInitiallyScheduled");
     });
     if (is) return testing::AssertionSuccess();
@@ -217,7 +211,7 @@ TEST_F(NativeJobs, AreInAPodGroupThatFollowsTheirSize) {
   const auto fillers = fill_nodes(2);  // of four holes there is none for 12 CPUs
   const json job = add_job("wind");
   const std::string group = "pinion-" + kube::json_text(job, "metadata", "uid");
-  Collection groups(admin().api(), kGroups);
+  Collection groups(admin().api(), kNativeGroups);
   const auto of_size = [](int size) {
     return [size](const json& one) {
       const json& gang = kube::json_at(one, "spec", "schedulingPolicy", "gang");

@@ -1,8 +1,9 @@
 // How many pods a second a real kube-scheduler places with pinion-extender and without: a new
 // cluster for each, all pods made before the scheduler starts, timed until the last one is bound.
-// With --gang the pods are gangs for the extender, with its scheduling gates and without. CPU time
-// is that of each program from the scheduler's start on: it depends less on what else runs. The
-// API server's own count of requests tells what each way asks of it.
+// With --gang the pods are gangs for the extender, with its scheduling gates and without; with
+// --native gangs of Kubernetes 1.37's own, in each of the clusters. CPU time is that of each
+// program from the scheduler's start on: it depends less on what else runs. The API server's own
+// count of requests tells what each way asks of it.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,7 @@
 #include "tests/e2e/collection.h"
 #include "tests/e2e/extender_process.h"
 #include "tests/e2e/fake_nodes.h"
+#include "tests/e2e/native_group.h"
 #include "tests/lab/files.h"
 #include "tests/support/machine.h"
 
@@ -33,8 +35,9 @@ constexpr double kTold = 0.05;  // requests of a pod of one kind: rarer ones are
 struct Load {
   int nodes = 100;
   int pods = 500;
-  int cpus = 2;        // of each pod
-  int gang = 0;        // pods of each gang; 0: they are no gangs
+  int cpus = 2;  // of each pod
+  int gang = 0;  // pods of each gang; 0: they are no gangs
+  bool native = false;
   int percentage = 0;  // of nodes that the scheduler scores; 0: its own choice
   int limit_s = 600;
 };
@@ -112,21 +115,45 @@ std::vector<std::string> node_names(int count) {
 enum class With { kNothing, kExtender, kGates };
 constexpr std::array kWithTexts = {"without pinion-extender", "with it", "with it and gates"};
 
+std::string gang_of_pod(const Load& load, int index) {
+  return "gang-" + std::to_string(index / load.gang);
+}
+
+// Of the gang that begins with this pod.
+int size_of_gang(const Load& load, int first) {
+  return std::min(load.gang, load.pods - first);
+}
+
 PodShape shape_of(const Load& load, With with, int index) {
   PodShape pod{.name = "pod-" + std::to_string(index), .milli_cpus = load.cpus * 1000};
-  if (load.gang == 0 || with == With::kNothing) return pod;
-  const int gang = index / load.gang;
-  const int size = std::min(load.gang, load.pods - gang * load.gang);
-  pod.annotations = {{"pinion.dev/job", "gang-" + std::to_string(gang)},
-                     {"pinion.dev/gang-size", std::to_string(size)}};
-  pod.gang_gate = with == With::kGates;
+  if (load.native) {
+    pod.pod_group = gang_of_pod(load, index);
+  } else if (load.gang > 0 && with != With::kNothing) {
+    const int size = size_of_gang(load, index - index % load.gang);
+    pod.annotations = {{"pinion.dev/job", gang_of_pod(load, index)},
+                       {"pinion.dev/gang-size", std::to_string(size)}};
+    pod.gang_gate = with == With::kGates;
+  }
   return pod;
+}
+
+Status add_pods(Admin& admin, const Load& load, With with) {
+  for (int i = 0; i < load.pods; ++i) {
+    if (load.native && i % load.gang == 0) {
+      const auto group = native_group(gang_of_pod(load, i), gang_of(size_of_gang(load, i)));
+      if (auto made = admin.api().create(kNativeGroups, group); !made) {
+        return failure(made.error());
+      }
+    }
+    if (auto pod = admin.add_pod(shape_of(load, with, i)); !pod) return failure(pod.error());
+  }
+  return {};
 }
 
 // Pods a second.
 Result<double> measure(const Load& load, With with) {
   const bool with_extender = with != With::kNothing;
-  auto cluster = Cluster::start();
+  auto cluster = Cluster::start({.native_gangs = load.native});
   if (!cluster) return failure(cluster.error());
   const auto begun = Clock::now();
   const auto nodes = FakeNodes::start(
@@ -135,10 +162,7 @@ Result<double> measure(const Load& load, With with) {
   if (!nodes) return failure(nodes.error());
   std::printf("  %d nodes after %.1f s\n", load.nodes, since(begun));
   Admin admin((*cluster)->access());
-  for (int i = 0; i < load.pods; ++i) {
-    const auto pod = admin.add_pod(shape_of(load, with, i));
-    if (!pod) return failure(pod.error());
-  }
+  if (Status made = add_pods(admin, load, with); !made) return failure(made.error());
   SchedulerOptions scheduler;
   scheduler.percentage_of_nodes = load.percentage;
   ExtenderProcess extender;
@@ -191,7 +215,7 @@ Result<double> measure(const Load& load, With with) {
 int compare(const Load& load) {
   std::string rates;
   for (const With with : {With::kNothing, With::kExtender, With::kGates}) {
-    if (with == With::kGates && load.gang == 0) continue;
+    if (with == With::kGates && (load.gang == 0 || load.native)) continue;
     const char* text = kWithTexts.at(static_cast<std::size_t>(with));
     std::printf("%s\n", text);
     const auto rate = measure(load, with);
@@ -214,7 +238,8 @@ int main(int argc, char** argv) {
   app.add_option("--nodes", load.nodes, "nodes of 2 x 16 cores [100]");
   app.add_option("--pods", load.pods, "Guaranteed pods [500]");
   app.add_option("--cpus", load.cpus, "of each [2]");
-  app.add_option("--gang", load.gang, "pods of each gang [none are]");
+  CLI::Option* gang = app.add_option("--gang", load.gang, "pods of each gang [none are]");
+  app.add_flag("--native", load.native, "gangs of Kubernetes 1.37's own")->needs(gang);
   app.add_option("--percentage", load.percentage, "percentageOfNodesToScore [the scheduler's own]");
   app.add_option("--limit", load.limit_s, "seconds until it gives up [600]");
   CLI11_PARSE(app, argc, argv);
