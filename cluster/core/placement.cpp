@@ -137,11 +137,11 @@ class FillScores {
 
 // Algorithm 4 by its letter: that takes all of the group for what still fits, on each node.
 int group_score(const Trial& trial, NodeIndex node, const std::string& group, int group_size) {
-  NodeSight sight{.still_fit = group_size};
+  GroupCounts counts{.still_fit = group_size};
   for (const auto& [other, members] : trial.groups_at(node)) {
-    (other == group ? sight.members : sight.other_groups) += other == group ? members : 1;
+    (other == group ? counts.members : counts.other_groups) += other == group ? members : 1;
   }
-  return node_score(sight);
+  return node_score(counts);
 }
 
 // Precondition: some node fits.

@@ -30,15 +30,15 @@ struct TaskGroup {
 [[nodiscard]] std::vector<std::size_t> placing_order(const std::vector<TaskGroup>& groups);
 
 // What a node looks like to a worker of one group.
-struct NodeSight {
+struct GroupCounts {
   int members = 0;       // workers of its group there
   int other_groups = 0;  // other groups of its job there
   int still_fit = 0;     // workers of its group not placed yet, itself included, that fit there
 };
 
 // Higher is better.
-[[nodiscard]] constexpr int node_score(const NodeSight& sight) {
-  return sight.members - sight.other_groups + sight.still_fit;
+[[nodiscard]] constexpr int node_score(const GroupCounts& counts) {
+  return counts.members - counts.other_groups + counts.still_fit;
 }
 
 }  // namespace pinion::cluster

@@ -19,7 +19,7 @@ namespace jobs = pinion::cluster::jobs;
 namespace admission = pinion::cluster::admission;
 using nlohmann::json;
 
-void on_four_nodes(const std::function<void(const jobs::FleetSight&)>& see) {
+void on_four_nodes(const std::function<void(const jobs::LockedFleet&)>& see) {
   static pinion::cluster::Fleet fleet;
   if (fleet.size() == 0) {
     const auto machine = std::make_shared<const pinion::topology::Topology>(

@@ -125,7 +125,7 @@ void check_gang(const json& after, const Cut& cut) {
   RC_ASSERT(again.has_value());
   RC_ASSERT(again->workers.value_or(again->parts) == workers);
   const Fleet fleet;
-  const Gang gang = gang_of(after, cut, {}, FleetSight{.fleet = fleet});
+  const Gang gang = gang_of(after, cut, {}, LockedFleet{.fleet = fleet});
   RC_ASSERT(gang.size() == static_cast<std::size_t>(workers));
   for (const topology::Request& request : gang) {
     RC_ASSERT(request.cpus == cut.decision.largest().tasks * cut.request.cpus_per_task);

@@ -95,7 +95,7 @@ class SchedulingWorld {
     while (!api_.empty()) answer_of_the_api_server();
     while (!pods_.empty()) remove(pods_.begin()->first);
     take_effects();
-    for (const auto& [ticket, call] : held_) RC_ASSERT(vanished_.contains(call.uid));
+    for (const auto& [call_id, call] : held_) RC_ASSERT(vanished_.contains(call.uid));
     for (const auto& [node, ledger] : agents_) report(node);
     now_ += kLimits.scheduler.confirm_ms + kLimits.scheduler.keep_ms;
     pod_scheduler_.tick(now_);
@@ -218,13 +218,13 @@ class SchedulingWorld {
     if (passed.empty() || one_in(20)) return;  // or the scheduler dies here
     const std::string node(
         passed[static_cast<std::size_t>(pick_below(static_cast<int>(passed.size())))]);
-    const Ticket ticket = ++tickets_;
-    const auto bind = pod_scheduler_.bind(pod->pod.uid, node, ticket, now_);
+    const CallId call_id = ++call_ids_;
+    const auto bind = pod_scheduler_.bind(pod->pod.uid, node, call_id, now_);
     RC_ASSERT(bind.kind != BindAnswer::Kind::kUnknown);
     if (bind.kind == BindAnswer::Kind::kRefuse) return;
     pod->in_call = true;
     if (bind.kind == BindAnswer::Kind::kHold) {
-      held_[ticket] = {pod->pod.uid, node, now_};
+      held_[call_id] = {pod->pod.uid, node, now_};
       return;
     }
     check_whole(pod->pod.uid);
@@ -278,7 +278,7 @@ class SchedulingWorld {
   void bind_native(const std::string& uid, const std::string& node) {
     const auto pod = pods_.find(uid);
     if (pod == pods_.end()) return;
-    const auto bind = pod_scheduler_.bind(uid, node, ++tickets_, now_);
+    const auto bind = pod_scheduler_.bind(uid, node, ++call_ids_, now_);
     RC_ASSERT(bind.kind == BindAnswer::Kind::kGo || bind.kind == BindAnswer::Kind::kRefuse);
     RC_ASSERT(bind.kind == BindAnswer::Kind::kGo || !bind.text.empty());
     if (bind.kind != BindAnswer::Kind::kGo) return;
@@ -377,7 +377,7 @@ class SchedulingWorld {
   void take_effects() {
     const Effects effects = pod_scheduler_.take_effects();
     for (const auto& answered : effects.answered) {
-      const auto held = held_.find(answered.ticket);
+      const auto held = held_.find(answered.call_id);
       RC_ASSERT(held != held_.end());  // each held call is answered, and once
       if (answered.go) {
         check_whole(held->second.uid);
@@ -565,7 +565,7 @@ class SchedulingWorld {
   }
 
   void check() {
-    for (const auto& [ticket, call] : held_) {
+    for (const auto& [call_id, call] : held_) {
       RC_ASSERT(now_ - call.since < kLimits.hold_ms + 400);  // one tick is late at most
     }
     RC_ASSERT(pod_scheduler_.waiting().size() <= pod_scheduler_.pods());
@@ -599,11 +599,11 @@ class SchedulingWorld {
   std::map<std::string, topology::Ledger> agents_;
   std::map<std::string, SimPod> pods_;
   std::set<std::string> vanished_;  // uids
-  std::map<Ticket, HeldCall> held_;
+  std::map<CallId, HeldCall> held_;
   std::vector<ApiCall> api_;
   std::vector<Opening> openings_;  // on their way
   int opened_ = 0;
-  Ticket tickets_ = 0;
+  CallId call_ids_ = 0;
   int created_ = 0;
   int instances_ = 0;
   std::uint64_t generation_ = 1;

@@ -401,12 +401,12 @@ class World {
     if (passed.empty()) return;
     const std::string node =
         passed[static_cast<std::size_t>(roll(static_cast<int>(passed.size())))];
-    const Ticket ticket = ++tickets_;
-    const auto bind = scheduler_->bind(sim->pod.uid, node, ticket, now_);
+    const CallId call_id = ++call_ids_;
+    const auto bind = scheduler_->bind(sim->pod.uid, node, call_id, now_);
     if (bind.kind == BindAnswer::Kind::kRefuse) return;
     sim->in_call = true;
     if (bind.kind == BindAnswer::Kind::kHold) {
-      held_[ticket] = {sim->pod.uid, node};
+      held_[call_id] = {sim->pod.uid, node};
     } else {
       binds_.emplace_back(sim->pod.uid, node);
     }
@@ -438,7 +438,7 @@ class World {
     (void)follower_->take_effects();
     const Effects effects = scheduler_->take_effects();
     for (const auto& answered : effects.answered) {
-      const auto [uid, node] = held_.extract(answered.ticket).mapped();
+      const auto [uid, node] = held_.extract(answered.call_id).mapped();
       if (answered.go) {
         binds_.emplace_back(uid, node);
       } else if (const auto at = pods_.find(uid); at != pods_.end()) {
@@ -595,9 +595,9 @@ class World {
   std::map<std::string, Node> nodes_;
   std::map<std::string, SimPod> pods_;
   std::deque<std::string> changed_;  // uids, as the watch will tell of them
-  std::map<Ticket, std::pair<std::string, std::string>> held_;
+  std::map<CallId, std::pair<std::string, std::string>> held_;
   std::deque<std::pair<std::string, std::string>> binds_;  // uid and node, to be made
-  Ticket tickets_ = 0;
+  CallId call_ids_ = 0;
   int jobs_ = 0;
   unsigned compared_ = 0;
   unsigned lost_ = 0;

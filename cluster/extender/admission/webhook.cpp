@@ -16,11 +16,11 @@ jobs::Mutation mutation_of(const Review& review, const jobs::Options& options,
       jobs::mutate(review.object, review.name_space, options, jobs::choose_by(look), review.uid);
   if (!mutation.cut) return mutation;
   const auto after = review.object.patch(mutation.patch);
-  look([&](const jobs::FleetSight& sight) {
+  look([&](const jobs::LockedFleet& locked) {
     const int nodes = mutation.cut->request.nodes;
-    IdleFleet idle(sight.fleet);
+    IdleFleet idle(locked.fleet);
     const auto never = never_fits(
-        idle, jobs::gang_of(after, *mutation.cut, options.defaults, sight), limit_of_nodes(nodes));
+        idle, jobs::gang_of(after, *mutation.cut, options.defaults, locked), limit_of_nodes(nodes));
     if (never) mutation.warnings.push_back("it cannot start on these nodes: " + never->text);
   });
   return mutation;

@@ -91,7 +91,7 @@ Choose choose_by(LookAtFleet look) {
                                   const NodeDemand& where) -> Result<Granularity> {
     const bool by_holes = policy == Policy::kAuto;
     std::vector<FreeNode> holes;
-    look([&](const FleetSight& sight) { holes = free_nodes(sight.fleet, sight.terms(where)); });
+    look([&](const LockedFleet& locked) { holes = free_nodes(locked.fleet, locked.terms(where)); });
     const auto there = static_cast<int>(holes.size());
     if (there == 0) {
       return failure(Errc::kUnavailable,

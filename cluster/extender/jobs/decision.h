@@ -38,7 +38,7 @@ using Choose = std::function<Result<Granularity>(const JobShape& job, Policy pol
                                                  const NodeDemand& where)>;
 
 // The fleet, and which nodes of it pods of a demand may use (NodeFacts::allowed()).
-struct FleetSight {
+struct LockedFleet {
   const Fleet& fleet;
   std::function<std::shared_ptr<const NodeSet>(const NodeDemand&)> allowed = [](const NodeDemand&) {
     return nullptr;
@@ -51,7 +51,7 @@ struct FleetSight {
 };
 
 // Lets somebody see the fleet, in the call and not afterwards; the fleet may change between two.
-using LookAtFleet = std::function<void(const std::function<void(const FleetSight&)>& see)>;
+using LookAtFleet = std::function<void(const std::function<void(const LockedFleet&)>& see)>;
 
 // By the fleet as it is when asked. It looks only as long as it takes to copy what it needs.
 [[nodiscard]] Choose choose_by(LookAtFleet look);

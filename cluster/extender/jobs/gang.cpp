@@ -22,7 +22,7 @@ const PodTemplate& template_of(const JobObject& job, int index) {
 }  // namespace
 
 Gang gang_of(const json& object, const Cut& cut, const policy::Defaults& defaults,
-             const FleetSight& sight) {
+             const LockedFleet& locked) {
   Gang gang;
   const Granularity& chosen = cut.decision.granularity;
   std::map<const PodTemplate*, GangMember> alike;
@@ -31,8 +31,8 @@ Gang gang_of(const json& object, const Cut& cut, const policy::Defaults& default
     const auto [known, fresh] = alike.try_emplace(&its);
     if (fresh) {
       const Pod pod = pod_of_template(object.at(its.at));
-      MemberTerms terms = sight.terms(pod.nodes, pod.requests);
-      terms.apart = pod.apart || (sight.fleet.rules().apart && !is_service(pod));
+      MemberTerms terms = locked.terms(pod.nodes, pod.requests);
+      terms.apart = pod.apart || (locked.fleet.rules().apart && !is_service(pod));
       known->second = GangMember(demand_of(pod, defaults).requests, std::move(terms));
     }
     GangMember member = known->second;

@@ -9,9 +9,9 @@
 namespace pinion::cluster::jobs {
 
 // One for each worker, in their order, with "JOB/worker-INDEX" as id and their task group.
-// `object`: the job after its patch; `sight`: for the nodes that they may use. Precondition: `cut`
+// `object`: the job after its patch; `locked`: for the nodes that they may use. Precondition: `cut`
 // is of that job.
 [[nodiscard]] Gang gang_of(const nlohmann::json& object, const Cut& cut,
-                           const policy::Defaults& defaults, const FleetSight& sight);
+                           const policy::Defaults& defaults, const LockedFleet& locked);
 
 }  // namespace pinion::cluster::jobs

@@ -110,10 +110,10 @@ JobPlan plan_job(const json& object, const Options& options, const LookAtFleet& 
   if (!mutation.cut) return plan;
   plan.decided = mutation.cut->rows;
   const json after = object.patch(mutation.patch);
-  look([&](const FleetSight& sight) {
-    const Gang gang = gang_of(after, *mutation.cut, options.defaults, sight);
+  look([&](const LockedFleet& locked) {
+    const Gang gang = gang_of(after, *mutation.cut, options.defaults, locked);
     plan.workers = workers_of(after, *mutation.cut, gang);
-    place(sight.fleet, gang, mutation.cut->request.nodes, plan);
+    place(locked.fleet, gang, mutation.cut->request.nodes, plan);
   });
   return plan;
 }

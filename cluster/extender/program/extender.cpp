@@ -99,7 +99,7 @@ jobs::Options job_options(const Config& config, const policy::Defaults& defaults
 
 // Under the lock that the scheduler's calls take as well.
 jobs::LookAtFleet fleet_of(const Placing& placing) {
-  return [&placing](const std::function<void(const jobs::FleetSight&)>& see) {
+  return [&placing](const std::function<void(const jobs::LockedFleet&)>& see) {
     placing.look([&](const PodScheduler& scheduler) {
       see({.fleet = scheduler.fleet(),
            .allowed = [&](const NodeDemand& where) { return scheduler.nodes().allowed(where); }});

@@ -9,12 +9,12 @@
 
 namespace pinion::cluster {
 
-// A bind call of the scheduler that waits for its answer; chosen by the caller, never 0.
-using Ticket = std::uint64_t;
+// Of a bind call of the scheduler that waits for its answer; chosen by the caller, never 0.
+using CallId = std::uint64_t;
 
 // The held call's answer: make the binding, or say why not.
 struct Answered {
-  Ticket ticket = 0;
+  CallId call_id = 0;
   bool go = false;
   std::string text;  // where it may not
 
@@ -69,7 +69,7 @@ struct Effects {
 struct BindAnswer {
   enum class Kind {
     kGo,       // make the binding now and report with bound()
-    kHold,     // an Answered with its ticket will come
+    kHold,     // an Answered with its id will come
     kRefuse,   // `text` says why
     kUnknown,  // nobody has told of this pod
   };

@@ -23,13 +23,13 @@ class HeldBinds {
   // beside those of the others that have. Else two gangs could fill it with half of each.
   [[nodiscard]] bool may_hold(const std::string& gang, int size) const;
   // An older call of the same pod is refused: the scheduler has given it up.
-  void hold(const std::string& gang, int size, const std::string& uid, Ticket ticket,
+  void hold(const std::string& gang, int size, const std::string& uid, CallId call_id,
             std::int64_t now_ms);
   // Calls of this gang.
   [[nodiscard]] int count(const std::string& gang) const;
   // All of the gang's calls may go; that of `own` is answered by the caller. Returns the pods'
   // uids.
-  std::vector<std::string> let_go(const std::string& gang, Ticket own);
+  std::vector<std::string> let_go(const std::string& gang, CallId own);
   void refuse(const std::string& gang, const std::string& uid, const std::string& why);
   void refuse(const std::string& gang, const std::string& why);
   // The gangs whose calls are overdue.
@@ -44,8 +44,8 @@ class HeldBinds {
 
  private:
   struct Calls {
-    int size = 0;                           // of the gang
-    std::map<std::string, Ticket> tickets;  // by uid, not empty
+    int size = 0;                            // of the gang
+    std::map<std::string, CallId> call_ids;  // by uid, not empty
   };
 
   void end(const std::string& gang);

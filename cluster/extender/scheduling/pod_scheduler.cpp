@@ -53,10 +53,10 @@ std::string most_said(const FilterAnswer& answer) {
 
 // kube-scheduler looks at the nominated node alone first, and else at all nodes until it has found
 // 100 or more that it would take (minFeasibleNodesToFind of its schedule_one.go).
-Sight sight_of(const Pod& pod, const std::vector<std::string_view>& nodes) {
+AskedNodes asked_nodes(const Pod& pod, const std::vector<std::string_view>& nodes) {
   constexpr std::size_t fewest = 100;
-  if (nodes.size() == 1 && nodes.front() == pod.nominated) return Sight::kNominated;
-  return nodes.size() < fewest ? Sight::kAll : Sight::kSample;
+  if (nodes.size() == 1 && nodes.front() == pod.nominated) return AskedNodes::kNominated;
+  return nodes.size() < fewest ? AskedNodes::kAll : AskedNodes::kSample;
 }
 
 }  // namespace
@@ -104,9 +104,9 @@ FilterAnswer PodScheduler::filter(const Pod& pod, const std::vector<std::string_
   for (const auto& name : nodes) indices.push_back(fleet().find(name));
   if (known.demand.kind == Demand::Kind::kMember) {
     if (!was_known) wake_gang(known.demand.gang, pod.uid);
-    filter_member(pod, known, indices, sight_of(pod, nodes), now_ms, answer);
+    filter_member(pod, known, indices, asked_nodes(pod, nodes), now_ms, answer);
   } else {
-    filter_single(known, indices, sight_of(pod, nodes), now_ms, answer);
+    filter_single(known, indices, asked_nodes(pod, nodes), now_ms, answer);
   }
   heed();
   const bool refused =
@@ -123,7 +123,7 @@ FilterAnswer PodScheduler::filter(const Pod& pod, const std::vector<std::string_
 // The scheduler chooses among all nodes that have room. Where none has, more urgent pods get what
 // others merely have reserved, and room may be held for this one.
 void PodScheduler::filter_single(const KnownPod& known, const std::vector<NodeIndex>& nodes,
-                                 Sight sight, std::int64_t now_ms, FilterAnswer& answer) {
+                                 AskedNodes which, std::int64_t now_ms, FilterAnswer& answer) {
   const std::string& uid = known.pod.uid;
   if (book().member(uid)->fixed()) {
     // The answer to its binding was lost, or is under way: it is there, or will be.
@@ -140,7 +140,7 @@ void PodScheduler::filter_single(const KnownPod& known, const std::vector<NodeIn
   const bool passes =
       std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) != answer.verdict.end();
   const std::vector<NodeIndex> among = known_of(nodes);
-  if (passes || among.empty() || sight == Sight::kNominated) return;
+  if (passes || among.empty() || which == AskedNodes::kNominated) return;
   if (!scheduler_.place_member(uid, &among, now_ms).placed) return;
   const NodeIndex node = fleet().find(book().member(uid)->node);
   const auto position = std::find(nodes.begin(), nodes.end(), node);
@@ -230,15 +230,15 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
 }
 
 void PodScheduler::filter_member(const Pod& pod, KnownPod& known,
-                                 const std::vector<NodeIndex>& nodes, Sight sight,
+                                 const std::vector<NodeIndex>& nodes, AskedNodes which,
                                  std::int64_t now_ms, FilterAnswer& answer) {
   const Demand& demand = known.demand;
   if (!pod.nominated.empty()) known.nominated = pod.nominated;  // else the question may be older
   // Whether the scheduler would still take it there is known of the one who asks.
   const NodeIndex nominated = known.nominated.empty() ? -1 : fleet().find(known.nominated);
   scheduler_.prefer(pod.uid, contains(nodes, nominated) ? known.nominated : std::string());
-  if (demand.native) note_cycle(known, sight, now_ms);
-  const Offer offer = this->offer(pod, known, nodes, sight, now_ms);
+  if (demand.native) note_cycle(known, which, now_ms);
+  const Offer offer = this->offer(pod, known, nodes, which, now_ms);
   if (offer.node.empty()) {
     refuse_all(answer, offer.text, offer.never);
     if (offer.never || demand.native) return;  // the scheduler evicts nobody for such a gang
@@ -266,10 +266,10 @@ void PodScheduler::filter_member(const Pod& pod, KnownPod& known,
 
 // What the cycle before has left is given back before another one begins: the gang was not to
 // start. Not when some are being bound: then it was.
-void PodScheduler::note_cycle(const KnownPod& known, Sight sight, std::int64_t now_ms) {
+void PodScheduler::note_cycle(const KnownPod& known, AskedNodes which, std::int64_t now_ms) {
   const Job& job = *book().find(known.demand.gang);
   if (job.started) return cycles_.end(job.id);
-  if (cycles_.asked(job.id, known.pod.uid, sight == Sight::kNominated, now_ms)) return;
+  if (cycles_.asked(job.id, known.pod.uid, which == AskedNodes::kNominated, now_ms)) return;
   if (job.fixed() == 0) scheduler_.withdraw(job.id, "the scheduler has given up its cycle", now_ms);
   heed();
 }
@@ -289,7 +289,7 @@ void PodScheduler::nominate_rest(const KnownPod& known) {
 
 // Where the member may go, of the nodes that the scheduler would take it to.
 PodScheduler::Offer PodScheduler::offer(const Pod& pod, KnownPod& known,
-                                        const std::vector<NodeIndex>& nodes, Sight sight,
+                                        const std::vector<NodeIndex>& nodes, AskedNodes which,
                                         std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   const JobId gang = known.demand.gang;
@@ -321,15 +321,15 @@ PodScheduler::Offer PodScheduler::offer(const Pod& pod, KnownPod& known,
     return {.node = node, .text = {}};
   }
   // Another node than the nominated one is asked about next, in the same cycle.
-  if (sight == Sight::kNominated) return {.node = node, .text = {}};
+  if (which == AskedNodes::kNominated) return {.node = node, .text = {}};
   // It is nominated there, and the scheduler goes on looking: it does not take it.
   const bool not_taken = pod.nominated == node;
-  if (sight == Sight::kSample && known.missed != node && !not_taken) {
+  if (which == AskedNodes::kSample && known.missed != node && !not_taken) {
     known.missed = node;
     known.missed_ms = now_ms;
     return {.node = node, .text = {}, .nominate = true};
   }
-  if (sight == Sight::kSample && now_ms - known.missed_ms < kNominationMs && !not_taken) {
+  if (which == AskedNodes::kSample && now_ms - known.missed_ms < kNominationMs && !not_taken) {
     return {.node = node, .text = {}};
   }
   return offer_elsewhere(known, among, now_ms);
@@ -388,7 +388,7 @@ std::vector<int> PodScheduler::scores(const Pod& pod,
   return scores;
 }
 
-BindAnswer PodScheduler::bind(const std::string& uid, const std::string& node, Ticket ticket,
+BindAnswer PodScheduler::bind(const std::string& uid, const std::string& node, CallId call_id,
                               std::int64_t now_ms) {
   KnownPod* known = cache_.find(uid);
   if (known == nullptr) return {};
@@ -401,7 +401,7 @@ BindAnswer PodScheduler::bind(const std::string& uid, const std::string& node, T
   }
   if (member.fixed()) return refusal("its binding is under way");
   auto answer = known->demand.kind == Demand::Kind::kMember
-                    ? bind_member(*known, node, ticket, now_ms)
+                    ? bind_member(*known, node, call_id, now_ms)
                     : bind_single(*known, node, now_ms);
   heed();
   return answer;
@@ -446,7 +446,7 @@ BindAnswer PodScheduler::bind_native(KnownPod& known, const std::string& node,
   return {.kind = BindAnswer::Kind::kGo, .text = {}};
 }
 
-BindAnswer PodScheduler::bind_member(KnownPod& known, const std::string& node, Ticket ticket,
+BindAnswer PodScheduler::bind_member(KnownPod& known, const std::string& node, CallId call_id,
                                      std::int64_t now_ms) {
   if (known.demand.native) return bind_native(known, node, now_ms);
   const std::string& uid = known.pod.uid;
@@ -461,13 +461,13 @@ BindAnswer PodScheduler::bind_member(KnownPod& known, const std::string& node, T
   if (!held_.may_hold(job.id, job.spec.size)) {
     return refusal("too many gangs are about to start, it has to try again");
   }
-  held_.hold(job.id, job.spec.size, uid, ticket, now_ms);
-  const bool whole = let_go_if_whole(job.id, ticket, now_ms);
+  held_.hold(job.id, job.spec.size, uid, call_id, now_ms);
+  const bool whole = let_go_if_whole(job.id, call_id, now_ms);
   return {.kind = whole ? BindAnswer::Kind::kGo : BindAnswer::Kind::kHold, .text = {}};
 }
 
 // When all have come that start together, they go; `own` is answered by the caller.
-bool PodScheduler::let_go_if_whole(const JobId& gang, Ticket own, std::int64_t now_ms) {
+bool PodScheduler::let_go_if_whole(const JobId& gang, CallId own, std::int64_t now_ms) {
   const Job& job = *book().find(gang);
   if (held_.count(gang) + job.fixed() < job.spec.size) return false;
   for (const std::string& uid : held_.let_go(gang, own)) start(*cache_.find(uid), now_ms);

@@ -49,7 +49,7 @@ struct PodSchedulerLimits {
 };
 
 // What the nodes of a question are.
-enum class Sight {
+enum class AskedNodes {
   kAll,        // all that the scheduler would take
   kSample,     // some of them: it stops looking when it has 100 or more
   kNominated,  // the one that the pod's status names, before all others
@@ -94,7 +94,7 @@ class PodScheduler {
   // 0 .. 10 by position of the node; all 0 for a pod that is neither ours nor a service, and for
   // one that is a service by its target alone, unless there is a setting for services.
   std::vector<int> scores(const Pod& pod, const std::vector<std::string_view>& nodes) const;
-  BindAnswer bind(const std::string& uid, const std::string& node, Ticket ticket,
+  BindAnswer bind(const std::string& uid, const std::string& node, CallId call_id,
                   std::int64_t now_ms);
   // What the pod is told with its binding, as annotations for its agent: the CPUs that are promised
   // to its containers, so that the agent takes those whatever comes first there, and its task group
@@ -202,30 +202,30 @@ class PodScheduler {
   void regroup(const std::string& key, std::int64_t now_ms);
   void set_size(const JobId& gang, int size, std::int64_t now_ms);
   [[nodiscard]] FilterAnswer::Text turned_away(const Pod& pod, const Demand& demand) const;
-  void filter_single(const KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
+  void filter_single(const KnownPod& known, const std::vector<NodeIndex>& nodes, AskedNodes which,
                      std::int64_t now_ms, FilterAnswer& answer);
   void judge_nodes(const KnownPod& known, const std::vector<NodeIndex>& nodes,
                    FilterAnswer& answer) const;
   void keep_from_jobs(const std::vector<std::string_view>& nodes, FilterAnswer& answer) const;
   void filter_member(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes,
-                     Sight sight, std::int64_t now_ms, FilterAnswer& answer);
+                     AskedNodes which, std::int64_t now_ms, FilterAnswer& answer);
   struct Offer {
     std::string node;       // kept for the member; empty: none
     std::string text;       // why none
     bool never = false;     // and evicting others would not help
     bool nominate = false;  // the node is to be looked at, it was not among those offered
   };
-  void note_cycle(const KnownPod& known, Sight sight, std::int64_t now_ms);
+  void note_cycle(const KnownPod& known, AskedNodes which, std::int64_t now_ms);
   void nominate_rest(const KnownPod& known);
-  Offer offer(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
-              std::int64_t now_ms);
+  Offer offer(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes,
+              AskedNodes which, std::int64_t now_ms);
   Offer offer_elsewhere(KnownPod& known, const std::vector<NodeIndex>& nodes, std::int64_t now_ms);
   BindAnswer bind_single(KnownPod& known, const std::string& node, std::int64_t now_ms);
-  BindAnswer bind_member(KnownPod& known, const std::string& node, Ticket ticket,
+  BindAnswer bind_member(KnownPod& known, const std::string& node, CallId call_id,
                          std::int64_t now_ms);
   BindAnswer bind_native(KnownPod& known, const std::string& node, std::int64_t now_ms);
   void end_cycles(std::int64_t now_ms);
-  bool let_go_if_whole(const JobId& gang, Ticket own, std::int64_t now_ms);
+  bool let_go_if_whole(const JobId& gang, CallId own, std::int64_t now_ms);
   void start(KnownPod& known, std::int64_t now_ms);
   void heed();
   void unbind(const JobId& job);

@@ -64,7 +64,7 @@ Placing::Placing(Cluster& cluster, const policy::Defaults& defaults,
 void Placing::carry_out(std::unique_lock<std::mutex>& lock) {
   const Effects effects = pod_scheduler_.take_effects();
   for (const Answered& answered : effects.answered) {
-    const auto held = held_.find(answered.ticket);
+    const auto held = held_.find(answered.call_id);
     if (held == held_.end()) continue;
     held->second.answer = answered;
     held->second.answered.notify_one();
@@ -128,8 +128,8 @@ wire::PrioritizeAnswer Placing::prioritize(const wire::FilterAsk& ask) {
   return {.scores = std::vector<std::int64_t>(scores.begin(), scores.end())};
 }
 
-bool Placing::wait(std::unique_lock<std::mutex>& lock, Ticket ticket, std::string& why) {
-  const auto held = held_.find(ticket);
+bool Placing::wait(std::unique_lock<std::mutex>& lock, CallId call_id, std::string& why) {
+  const auto held = held_.find(call_id);
   held->second.answered.wait(lock, [&] { return held->second.answer.has_value(); });
   const Answered answer = *held->second.answer;
   held_.erase(held);
@@ -141,17 +141,17 @@ wire::BindAnswer Placing::bind(const wire::BindAsk& ask) {
   const PodRef pod{.name_space = ask.pod_namespace, .name = ask.pod_name, .uid = ask.pod_uid};
   std::unique_lock lock(mutex_);
   if (stopping_) return {.error = kStops};
-  const Ticket ticket = ++tickets_;
-  held_[ticket];  // before anybody can answer
-  const auto answer = pod_scheduler_.bind(ask.pod_uid, ask.node, ticket, clock_());
+  const CallId call_id = ++call_ids_;
+  held_[call_id];  // before anybody can answer
+  const auto answer = pod_scheduler_.bind(ask.pod_uid, ask.node, call_id, clock_());
   carry_out(lock);
   lock.lock();
   std::string why = answer.text;
   bool go = answer.kind != BindAnswer::Kind::kRefuse;
   if (answer.kind == BindAnswer::Kind::kHold) {
-    go = wait(lock, ticket, why);
+    go = wait(lock, call_id, why);
   } else {
-    held_.erase(ticket);
+    held_.erase(call_id);
   }
   if (go) {
     lock.unlock();

@@ -83,7 +83,7 @@ class Placing : public Callbacks {
   // Takes the pod scheduler's effects; unlocks, and does them.
   void carry_out(std::unique_lock<std::mutex>& lock);
   // Waits for the answer of this held call; false with `why` when it may not go.
-  bool wait(std::unique_lock<std::mutex>& lock, Ticket ticket, std::string& why);
+  bool wait(std::unique_lock<std::mutex>& lock, CallId call_id, std::string& why);
 
   wire::BindAnswer bind_now(const PodRef& pod, const std::string& node);
 
@@ -93,10 +93,10 @@ class Placing : public Callbacks {
   const Hurry hurry_;
   mutable std::mutex mutex_;
   PodScheduler pod_scheduler_;  // these are under the lock
-  std::map<Ticket, Held> held_;
+  std::map<CallId, Held> held_;
   PlacingFigures figures_;
   std::int64_t tick_ms_ = kNeverDue;  // when tick() will be called at the latest
-  Ticket tickets_ = 0;
+  CallId call_ids_ = 0;
   bool stopping_ = false;
 };
 

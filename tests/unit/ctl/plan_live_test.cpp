@@ -108,7 +108,7 @@ class Live : public cluster::Pages {
     if (closed_) return {.status = 503, .type = "text/plain", .body = "cannot plan now"};
     auto document = cluster::admission::dry_plan(job, {}, [this](const auto& see) {
       placing_.look([&](const cluster::PodScheduler& scheduler) {
-        see(cluster::jobs::FleetSight{.fleet = scheduler.fleet()});
+        see(cluster::jobs::LockedFleet{.fleet = scheduler.fleet()});
       });
     });
     if (document) return {.body = *std::move(document)};

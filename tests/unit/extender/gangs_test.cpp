@@ -20,7 +20,7 @@ TEST_F(GangsTest, AGangGoesWhenItsLastMemberHasCome) {
 
   for (int i = 0; i < 3; ++i) {
     const Pod member = member_of("j", i, 4, 3);
-    EXPECT_EQ(bind(member, filtered(member), static_cast<Ticket>(i + 1)).kind, Kind::kHold);
+    EXPECT_EQ(bind(member, filtered(member), static_cast<CallId>(i + 1)).kind, Kind::kHold);
   }
   EXPECT_TRUE(pod_scheduler_.take_effects().answered.empty());
   const Pod last = member_of("j", 3, 4, 3);
@@ -229,10 +229,10 @@ TEST_F(GangsTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
   for (int i = 0; i < 3; ++i) {
     for (const char* job : {"j", "k"}) scheduler.seen(member_of(job, i, 3, 1), now_);
   }
-  const auto bound = [&](const Pod& pod, Ticket ticket) {
+  const auto bound = [&](const Pod& pod, CallId call_id) {
     const auto answer = scheduler.filter(pod, {"a"}, now_);
     EXPECT_EQ(answer.verdict[0], 0) << answer.why;
-    return scheduler.bind(pod.uid, "a", ticket, now_);
+    return scheduler.bind(pod.uid, "a", call_id, now_);
   };
   EXPECT_EQ(bound(member_of("j", 0, 3, 1), 1).kind, Kind::kHold);
   const auto refused = bound(member_of("k", 0, 3, 1), 2);
@@ -249,10 +249,10 @@ TEST_F(GangsTest, AGangThatWasGivenUpMakesRoomForTheCallsOfAnother) {
   for (int i = 0; i < 3; ++i) {
     for (const char* job : {"j", "k"}) scheduler.seen(member_of(job, i, 3, 1), now_);
   }
-  const auto bound = [&](const std::string& job, Ticket ticket) {
+  const auto bound = [&](const std::string& job, CallId call_id) {
     const Pod pod = member_of(job, 0, 3, 1);
     (void)scheduler.filter(pod, {"a"}, now_);
-    return scheduler.bind(pod.uid, "a", ticket, now_).kind;
+    return scheduler.bind(pod.uid, "a", call_id, now_).kind;
   };
   EXPECT_EQ(bound("j", 1), Kind::kHold);
   EXPECT_EQ(bound("k", 2), Kind::kRefuse);

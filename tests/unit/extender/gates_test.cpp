@@ -41,12 +41,12 @@ class GatesTest : public PodSchedulerTest {
   }
   // As kube-scheduler does with a pod whose gate is off: the nominated node first.
   Kind asked_and_bound(const std::string& uid, int size, int cpus, const std::string& node,
-                       Ticket ticket) {
+                       CallId call_id) {
     Pod pod = member_of(uid.substr(0, 1), std::stoi(uid.substr(1)), size, cpus);
     pod.nominated = node;
     pod_scheduler_.seen(pod, now_);
     EXPECT_EQ(filtered(pod, {node}), node) << answer_.why;
-    return bind(pod, node, ticket).kind;
+    return bind(pod, node, call_id).kind;
   }
   std::string why(const std::string& job) {
     for (const Job* gang : pod_scheduler_.gangs()) {

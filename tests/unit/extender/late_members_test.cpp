@@ -9,7 +9,7 @@ class LateMembersTest : public PodSchedulerTest {
   void expect_goes(const Pod& pod) {
     const std::string node = filtered(pod);
     ASSERT_EQ(node.size(), 1U) << pod.uid << ": " << text_for(0);
-    EXPECT_EQ(bind(pod, node, ++tickets_).kind, Kind::kGo) << pod.uid;
+    EXPECT_EQ(bind(pod, node, ++call_ids_).kind, Kind::kGo) << pod.uid;
     pod_scheduler_.bound(pod.uid, true, now_);
   }
   // Three of one CPU have started.
@@ -17,13 +17,13 @@ class LateMembersTest : public PodSchedulerTest {
     exist("j", 3, 1);
     for (int i = 0; i < 2; ++i) {
       const Pod pod = member_of("j", i, 3, 1);
-      EXPECT_EQ(bind(pod, filtered(pod), ++tickets_).kind, Kind::kHold);
+      EXPECT_EQ(bind(pod, filtered(pod), ++call_ids_).kind, Kind::kHold);
     }
     expect_goes(member_of("j", 2, 3, 1));
     for (int i = 0; i < 2; ++i) pod_scheduler_.bound("j" + std::to_string(i), true, now_);
   }
 
-  Ticket tickets_ = 0;
+  CallId call_ids_ = 0;
 };
 
 // An Indexed Job: index 0 has succeeded and has no pod any more, index 1 failed.
@@ -47,7 +47,7 @@ TEST_F(LateMembersTest, AJobThatComesAgainStartsTogether) {
   for (int i = 0; i < 3; ++i) pod_scheduler_.gone("j" + std::to_string(i), now_);
   exist("j", 3, 1, 3);
   const Pod pod = member_of("j", 3, 3, 1);
-  EXPECT_EQ(bind(pod, filtered(pod), ++tickets_).kind, Kind::kHold);
+  EXPECT_EQ(bind(pod, filtered(pod), ++call_ids_).kind, Kind::kHold);
 }
 
 struct RestartCase {

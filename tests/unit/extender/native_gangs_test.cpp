@@ -38,7 +38,7 @@ class NativeGangs : public PodSchedulerTest {
     return nodes;
   }
   void expect_goes(const std::string& uid, const std::string& node) {
-    const BindAnswer answer = pod_scheduler_.bind(uid, node, ++tickets_, now_);
+    const BindAnswer answer = pod_scheduler_.bind(uid, node, ++call_ids_, now_);
     EXPECT_EQ(answer.kind, Kind::kGo) << uid << ": " << answer.text;
     pod_scheduler_.bound(uid, true, now_);
   }
@@ -53,7 +53,7 @@ class NativeGangs : public PodSchedulerTest {
     for (const auto& pod : pod_scheduler_.take_effects().wake) uids.push_back(pod.uid);
     return uids;
   }
-  Ticket tickets_ = 0;
+  CallId call_ids_ = 0;
 };
 
 TEST_F(NativeGangs, AreCalledLikeTheirJobElseLikeTheirGroup) {
@@ -173,7 +173,7 @@ TEST_F(NativeGangs, KeepTheirPlacesWhenOneIsAskedAboutAgainWhileOthersAreBound) 
   std::map<std::string, std::string> nodes;
   for (const char* uid : {"p", "q", "r"}) nodes[uid] = offered(uid, 3);
   expect_goes("p", nodes["p"]);
-  EXPECT_EQ(pod_scheduler_.bind("q", nodes["q"], ++tickets_, now_).kind, Kind::kGo);
+  EXPECT_EQ(pod_scheduler_.bind("q", nodes["q"], ++call_ids_, now_).kind, Kind::kGo);
   pod_scheduler_.bound("q", false, now_);
   EXPECT_EQ(offered("q", 3), nodes["q"]);
   EXPECT_EQ(pod_scheduler_.gang_counters().given_up, 0U);
@@ -190,8 +190,8 @@ TEST_F(NativeGangs, AreBoundLateWhereThereIsStillRoom) {
   EXPECT_EQ(promises(), 0U);
   expect_goes("p", p);
   ASSERT_EQ(filtered(pod_of("other", 6)), q);
-  ASSERT_EQ(bind(pod_of("other", 6), q, ++tickets_).kind, Kind::kGo);
-  const BindAnswer late = pod_scheduler_.bind("q", q, ++tickets_, now_);
+  ASSERT_EQ(bind(pod_of("other", 6), q, ++call_ids_).kind, Kind::kGo);
+  const BindAnswer late = pod_scheduler_.bind("q", q, ++call_ids_, now_);
   EXPECT_EQ(late.kind, Kind::kRefuse);
   EXPECT_THAT(late.text, HasSubstr("taken meanwhile"));
   EXPECT_TRUE(pod_scheduler_.waiting().contains("q"));
@@ -244,10 +244,10 @@ TEST_F(NativeGangs, AreNotBoundWhereThereIsNoRoom) {
   const std::string p = offered("p", 6);
   const std::string q = offered("q", 6);
   ASSERT_NE(p, q);
-  const BindAnswer answer = pod_scheduler_.bind("p", q, ++tickets_, now_);
+  const BindAnswer answer = pod_scheduler_.bind("p", q, ++call_ids_, now_);
   EXPECT_EQ(answer.kind, Kind::kRefuse);
   EXPECT_THAT(answer.text, HasSubstr("taken meanwhile"));
-  EXPECT_EQ(pod_scheduler_.bind("p", "unknown", ++tickets_, now_).kind, Kind::kRefuse);
+  EXPECT_EQ(pod_scheduler_.bind("p", "unknown", ++call_ids_, now_).kind, Kind::kRefuse);
 }
 
 // With more than 100 nodes the scheduler looks at some of them. All that come after the member

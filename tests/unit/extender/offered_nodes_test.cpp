@@ -80,7 +80,7 @@ TEST_F(OfferedNodesTest, WhoseNodesAreTakenKeepThemWhileTheOthersArePlannedAroun
   for (int i = 1; i < 3; ++i) {
     const Pod pod = member_of("j", i, 3, 3);
     EXPECT_EQ(filtered(pod, {other}), other) << i;
-    EXPECT_EQ(bind(pod, other, static_cast<Ticket>(i + 1)).kind, i == 1 ? Kind::kHold : Kind::kGo);
+    EXPECT_EQ(bind(pod, other, static_cast<CallId>(i + 1)).kind, i == 1 ? Kind::kHold : Kind::kGo);
   }
   EXPECT_EQ(pod_scheduler_.gang_counters().whole, 1U);
 }

@@ -75,7 +75,7 @@ TEST_F(PlannedPlaces, AMemberWhoseBindingFailedIsPlannedAnewByALateReport) {
   exist("gang", 2, 2);
   for (int i = 0; i < 2; ++i) {
     filtered(member_of("gang", i, 2, 2));
-    bind(member_of("gang", i, 2, 2), "a", 1 + static_cast<Ticket>(i));
+    bind(member_of("gang", i, 2, 2), "a", 1 + static_cast<CallId>(i));
   }
   const auto told = [&] { return pod_scheduler_.told_with_binding("gang0")["pinion.dev/planned"]; };
   EXPECT_EQ(told(), "main=1-2");

@@ -79,13 +79,13 @@ class GroupTest : public PodSchedulerTest {
   void expect_goes(const Pod& pod) {
     const std::string node = filtered(pod);
     ASSERT_EQ(node.size(), 1U) << pod.uid;
-    EXPECT_EQ(bind(pod, node, ++tickets_).kind, Kind::kGo) << pod.uid;
+    EXPECT_EQ(bind(pod, node, ++call_ids_).kind, Kind::kGo) << pod.uid;
     pod_scheduler_.bound(pod.uid, true, now_);
   }
   void expect_held(const Pod& pod) {
     const std::string node = filtered(pod);
     ASSERT_EQ(node.size(), 1U) << pod.uid << ": " << text_for(0);
-    EXPECT_EQ(bind(pod, node, ++tickets_).kind, Kind::kHold) << pod.uid;
+    EXPECT_EQ(bind(pod, node, ++call_ids_).kind, Kind::kHold) << pod.uid;
   }
   void tell_all_bound() {
     for (const auto& answered : pod_scheduler_.take_effects().answered) EXPECT_TRUE(answered.go);
@@ -98,7 +98,7 @@ class GroupTest : public PodSchedulerTest {
     for (const auto& pod : pod_scheduler_.take_effects().wake) uids.push_back(pod.uid);
     return uids;
   }
-  Ticket tickets_ = 0;
+  CallId call_ids_ = 0;
 };
 
 TEST_F(GroupTest, ItsPodsStartTogether) {

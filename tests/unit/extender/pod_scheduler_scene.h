@@ -59,8 +59,8 @@ class PodSchedulerTest : public testing::Test {
   std::string text_for(std::size_t node) {
     return answer_.verdict[node] == 0 ? "" : answer_.texts[answer_.verdict[node] - 1U].text;
   }
-  BindAnswer bind(const Pod& pod, const std::string& node, Ticket ticket) {
-    return pod_scheduler_.bind(pod.uid, node, ticket, now_);
+  BindAnswer bind(const Pod& pod, const std::string& node, CallId call_id) {
+    return pod_scheduler_.bind(pod.uid, node, call_id, now_);
   }
   // What the agent on that node reports: these containers, each on CPUs of its own.
   void report(const std::string& node, const std::vector<std::pair<std::string, int>>& running) {

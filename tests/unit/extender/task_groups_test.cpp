@@ -57,14 +57,14 @@ TEST(PlacingOrder, LargeGroupsFirstThenByPosition) {
 
 struct GroupsRow {
   const char* name;
-  NodeSight sight;
+  GroupCounts counts;
   int score;
 };
 
 class NodeScore : public testing::TestWithParam<GroupsRow> {};
 
 TEST_P(NodeScore, IsMembersMinusOthersPlusFitting) {
-  EXPECT_EQ(node_score(GetParam().sight), GetParam().score);
+  EXPECT_EQ(node_score(GetParam().counts), GetParam().score);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, NodeScore,

@@ -25,7 +25,7 @@ constexpr const char* kTasksOnJob =
     R"({"request":{"object":{"metadata":{"annotations":{"pinion.dev/tasks":"16"}}}}})";
 
 // Four nodes of 2 x 16 CPUs that jobs may have; `closed`: the first of them are for nobody.
-void look_at_four_nodes(const std::function<void(const jobs::FleetSight&)>& see, int closed = 0) {
+void look_at_four_nodes(const std::function<void(const jobs::LockedFleet&)>& see, int closed = 0) {
   Fleet fleet;
   add_paper_nodes(fleet);
   for (int i = 0; i < closed; ++i) fleet.set_terms(i, {.open = false}, {});
