@@ -28,6 +28,13 @@ std::optional<ElasticPolicy> elastic_policy_of(std::string_view word) {
   return value_of(word, kPolicyWords);
 }
 
+void heed_wish(ElasticJob& job, int wish) {
+  job.max_workers = std::max(wish, job.workers);
+  if (job.workers == 0) job.min_workers = wish;
+  job.kept_workers = wish;
+  job.wished = wish > job.workers;
+}
+
 bool is_to_wait_for_more(ElasticPolicy policy, const ElasticJob& job, const ElasticStep& step) {
   const bool has_more = policy != ElasticPolicy::kMin;
   return has_more && step.workers > step.from && step.workers < job.max_workers;

@@ -176,6 +176,11 @@ struct ElasticKnobs {
 inline constexpr std::int64_t kLeastAgeingMs = 1'000;
 inline constexpr std::int64_t kLongestKnobMs = 31'536'000'000;  // a year
 
+// As the policies see a job that its user or its application wishes to have so many workers, while
+// `workers` of it says how many it has; since when it lacks some stays as it is. Precondition: the
+// wish is within min_workers and max_workers.
+void heed_wish(ElasticJob& job, int wish);
+
 // Steps for at most view.slots; no job is named twice. Preconditions: the ids differ and are above
 // 0, what the jobs hold already is within view.slots, and each job alone fits with its minimum.
 [[nodiscard]] ElasticDecision decide(ElasticPolicy policy, const ElasticView& view,

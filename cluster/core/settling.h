@@ -2,6 +2,7 @@
 // end and its system clears up. No clock: the caller says what time it is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -27,6 +28,11 @@ class Settling {
     free_ = free;
     settles_ = settles_ && now_ms - rose_ms_ < kSettleMs && now_ms - since_ms_ < kLongestMs;
     return settles_;
+  }
+
+  // When it will have settled if nothing more becomes free. Precondition: look() said true last.
+  [[nodiscard]] std::int64_t settles_at_ms() const {
+    return std::min(rose_ms_ + kSettleMs, since_ms_ + kLongestMs);
   }
 
  private:

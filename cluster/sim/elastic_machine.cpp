@@ -18,14 +18,26 @@ double seconds(Ms ms) {
 
 }  // namespace
 
-// With which it starts, or not at all.
+ElasticMachine::ElasticMachine(std::unique_ptr<NodeMachine> nodes, std::int64_t processors,
+                               const ElasticRules& rules)
+    : rules_(rules),
+      nodes_(std::move(nodes)),
+      processors_(nodes_ ? nodes_->processors() : processors),
+      free_(processors_) {
+  settling_.look(free_, -cluster::Settling::kSettleMs);  // they have long been free
+}
+
+// With which it starts, or not at all, where its user does not ask for another number.
 int ElasticMachine::least_workers(const Job& job) const {
   if (!job.elastic) return job.shape.tasks;
   return rules_.policy == cluster::ElasticPolicy::kMax ? job.elastic->max : job.elastic->min;
 }
 
 std::string ElasticMachine::never(const Job& job) {
-  const int workers = least_workers(job);
+  int workers = least_workers(job);
+  if (job.elastic) {
+    for (const Wish& wish : job.elastic->wishes) workers = std::max(workers, wish.workers);
+  }
   const int launcher = job.elastic ? job.elastic->launcher : 0;
   const std::int64_t need = std::int64_t{workers} * job.shape.cpus_per_task + launcher;
   if (need <= processors_) return nodes_ ? nodes_->never_with(job, workers) : std::string();
@@ -93,6 +105,18 @@ void ElasticMachine::tell(Handle handle, const Part& part, Ms pause) {
   resized_.push_back({.job = handle,
                       .size = size_of(part, pause),
                       .pieces = nodes_ ? nodes_->pieces(handle) : std::vector<Piece>()});
+}
+
+// What its user asks for by now, and since when it lacks some of that.
+void ElasticMachine::hear(Part& part, Ms now) {
+  while (const Wish* wish = part.next_wish()) {
+    if (part.job.submit + wish->after > now) break;
+    part.wish = wish->workers;
+    ++part.heard;
+  }
+  const bool lacks = !part.waits() && part.wish > part.seen.workers;
+  Ms& since = part.seen.wished_since_ms;
+  since = lacks ? std::min(since, now) : kForEver;
 }
 
 // What is under way and ends now.
@@ -171,6 +195,7 @@ void ElasticMachine::decide(Ms now) {
     if (sees_holes()) part.seen.room = room_of(part, freed);
     if (part.waits() && !rests) part.seen.declined_until_ms = kNoRest;
     jobs.push_back(part.seen);
+    if (part.wish > 0) cluster::heed_wish(jobs.back(), part.wish);
     part.seen.is_new = false;
   }
   const auto decision = cluster::decide(
@@ -178,16 +203,31 @@ void ElasticMachine::decide(Ms now) {
       {.jobs = jobs, .slots = processors_, .now_ms = now, .freed = std::exchange(freed_, false)},
       rules_.knobs);
   look_again_ = decision.look_again_ms;
-  for (const cluster::ElasticStep& step : decision.steps) {
-    Part& part = parts_.at(step.job);
-    part.seen.workers = step.workers;
-    part.seen.changing = true;
-    part.seen.changed_ms = now;
-    if (step.workers < step.from) {
-      shrink(step.job, part, now);
-    } else {
-      decided_.push_back(step.job);
-    }
+  for (const cluster::ElasticStep& step : decision.steps) take_step(step.job, step.workers, now);
+}
+
+void ElasticMachine::take_step(Handle handle, int workers, Ms now) {
+  Part& part = parts_.at(handle);
+  const bool shrinks = workers < part.seen.workers;
+  part.seen.workers = workers;
+  part.seen.changing = true;
+  part.changed_before = std::exchange(part.seen.changed_ms, now);
+  if (shrinks) {
+    shrink(handle, part, now);
+  } else {
+    decided_.push_back(handle);
+  }
+}
+
+// Whose users want them to be smaller, which waits for no gap.
+void ElasticMachine::shrink_as_wished(Ms now) {
+  for (auto& [handle, part] : parts_) {
+    hear(part, now);
+    const cluster::ElasticJob& seen = part.seen;
+    const bool smaller = part.wish > 0 && part.wish < seen.workers;
+    const bool may = seen.change == cluster::Change::kMalleable && !seen.changing &&
+                     seen.declined_until_ms <= now;
+    if (smaller && may) take_step(handle, part.wish, now);
   }
 }
 
@@ -206,7 +246,7 @@ int ElasticMachine::place(Handle handle, const Part& part, Ms now) {
   if (!nodes_) return wanted;
   if (part.runs_with > 0) return nodes_->grow(handle, part.job, wanted, now);
   if (nodes_->start(handle, part.job, wanted, now)) return wanted;
-  const int least = least_workers(part.job);
+  const int least = std::min(least_workers(part.job), wanted);
   if (least == wanted || !nodes_->start(handle, part.job, least, now)) return 0;
   return nodes_->grow(handle, part.job, wanted, now);
 }
@@ -269,14 +309,36 @@ bool ElasticMachine::waits_for_holes(const Part& part) {
          nodes_->room(part.job) < part.seen.workers - part.runs_with;
 }
 
+// As more than it would have may become free just now.
+bool ElasticMachine::waits_for_more(Handle handle, const Part& part) const {
+  if (!settles_) return false;
+  const cluster::ElasticStep step{
+      .job = handle, .from = part.runs_with, .workers = part.seen.workers};
+  cluster::ElasticJob seen = part.seen;
+  if (part.wish > 0) cluster::heed_wish(seen, part.wish);
+  return cluster::is_to_wait_for_more(rules_.policy, seen, step);
+}
+
+// A start or an expand that has not begun: it is decided anew.
+void ElasticMachine::take_back(Part& part) {
+  part.seen.workers = part.runs_with;
+  part.seen.changing = false;
+  part.seen.changed_ms = part.changed_before;
+}
+
 // Nobody goes past: else what one is waiting for could be taken by others for ever.
 void ElasticMachine::begin_all(Ms now) {
   while (!decided_.empty()) {
     const Handle handle = decided_.front();
     Part& part = parts_.at(handle);
     if (part.seen.slots(part.seen.workers) - part.holds > free_ || waits_for_holes(part)) return;
-    enlarge(handle, part, now);
     decided_.pop_front();
+    if (waits_for_more(handle, part)) {
+      settled_at_ = settling_.settles_at_ms();
+      take_back(part);
+      continue;
+    }
+    enlarge(handle, part, now);
     if (sees_holes() && part.waits()) take_back_starts();
   }
 }
@@ -284,10 +346,9 @@ void ElasticMachine::begin_all(Ms now) {
 // Where one that keeps its turn has found no hole, those behind it are decided anew.
 void ElasticMachine::take_back_starts() {
   const auto starts = [&](Handle handle) {
-    cluster::ElasticJob& seen = parts_.at(handle).seen;
-    if (parts_.at(handle).runs_with > 0) return false;
-    seen.workers = 0;
-    seen.changing = false;
+    Part& part = parts_.at(handle);
+    if (part.runs_with > 0) return false;
+    take_back(part);
     return true;
   };
   decided_.erase(std::remove_if(decided_.begin(), decided_.end(), starts), decided_.end());
@@ -295,11 +356,15 @@ void ElasticMachine::take_back_starts() {
 
 std::vector<Started> ElasticMachine::pass(Ms now) {
   finish(now);
+  shrink_as_wished(now);
+  settles_ = settling_.look(free_, now) && rules_.policy == cluster::ElasticPolicy::kOurs;
+  settled_at_.reset();
   do {
     cut_short_ = false;
     decide(now);
     begin_all(now);
   } while (cut_short_);
+  settling_.look(free_, now);  // what has been taken may become free again
   return std::exchange(started_, {});
 }
 
@@ -310,8 +375,10 @@ std::vector<Resized> ElasticMachine::take_resized() {
 std::optional<Ms> ElasticMachine::wake() const {
   std::optional<Ms> next = look_again_;
   const auto at = [&](Ms when) { next = next ? std::min(*next, when) : when; };
+  if (settled_at_) at(*settled_at_);
   for (const auto& [handle, part] : parts_) {
     if (part.until) at(*part.until);
+    if (const Wish* wish = part.next_wish()) at(part.job.submit + wish->after);
     const Ms rests_until = part.seen.declined_until_ms;
     if (part.waits() && rests_until != kNoRest && rests_until != kForEver) at(rests_until);
   }

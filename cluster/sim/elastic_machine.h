@@ -8,6 +8,10 @@
 // or gives them back if these are fewer than it may have, and is left alone for its gap, as by the
 // extender's controller (but at once, where that waits for them). Under ours a job that could not
 // start is only tried less often, so that it does not lose its turn. Nothing else fails.
+//
+// Under ours, as under the extender, who could have more waits while processors become free
+// (cluster/core/settling.h), though here they do so at once. The paper's policies are played by the
+// letter, and know no such time. What a user asks for meanwhile holds under each of them.
 #pragma once
 
 #include <deque>
@@ -18,6 +22,7 @@
 #include <vector>
 
 #include "cluster/core/elastic.h"
+#include "cluster/core/settling.h"
 #include "cluster/sim/node_machine.h"
 
 namespace pinion::sim {
@@ -37,13 +42,10 @@ class ElasticMachine : public Machine {
  public:
   // So many processors, all alike. Precondition: processors >= 1.
   ElasticMachine(std::int64_t processors, const ElasticRules& rules)
-      : rules_(rules), processors_(processors), free_(processors) {}
+      : ElasticMachine(nullptr, processors, rules) {}
   // Preconditions: has a processor, and no job is there.
   ElasticMachine(std::unique_ptr<NodeMachine> nodes, const ElasticRules& rules)
-      : rules_(rules),
-        nodes_(std::move(nodes)),
-        processors_(nodes_->processors()),
-        free_(processors_) {}
+      : ElasticMachine(std::move(nodes), 0, rules) {}
 
   [[nodiscard]] std::int64_t processors() const override { return processors_; }
   [[nodiscard]] std::string never(const Job& job) override;
@@ -58,6 +60,9 @@ class ElasticMachine : public Machine {
   [[nodiscard]] Status check(Ms now) const override;
 
  private:
+  ElasticMachine(std::unique_ptr<NodeMachine> nodes, std::int64_t processors,
+                 const ElasticRules& rules);
+
   struct Part {
     Job job;                   // its speed is 1 with job.shape.tasks workers
     cluster::ElasticJob seen;  // as the policy sees it
@@ -66,11 +71,14 @@ class ElasticMachine : public Machine {
     std::optional<Ms> until;   // the end of its start, shrink or expand, once begun
     bool coming = false;       // its new workers are placed, and do not run before `until`
     bool over = false;
-    Ms counted = 0;        // what it has done is counted until then
-    double done = 0;       // seconds' worth with job.shape.tasks workers, undisturbed
-    Ms watched = 0;        // its speed with runs_with is measured since then,
-    double done_then = 0;  // when it had done so much
-    double disturbed = 1;  // how much longer it takes because of others
+    Ms changed_before = 0;  // seen.changed_ms, before what was decided last
+    int wish = 0;           // workers that its user asks for; 0: nobody does
+    std::size_t heard = 0;  // so many of its wishes
+    Ms counted = 0;         // what it has done is counted until then
+    double done = 0;        // seconds' worth with job.shape.tasks workers, undisturbed
+    Ms watched = 0;         // its speed with runs_with is measured since then,
+    double done_then = 0;   // when it had done so much
+    double disturbed = 1;   // how much longer it takes because of others
     std::vector<cluster::SizeRate> rates{};
     std::vector<double> shrinks{};  // seconds that its rescales took
     std::vector<double> expands{};
@@ -79,6 +87,11 @@ class ElasticMachine : public Machine {
       return (job.elastic ? job.elastic->speed_up.rate(runs_with) : 1) / disturbed;
     }
     [[nodiscard]] bool waits() const { return seen.workers == 0; }
+    // The next of its wishes; nullptr: there is none.
+    [[nodiscard]] const Wish* next_wish() const {
+      const bool more = job.elastic && !over && heard < job.elastic->wishes.size();
+      return more ? &job.elastic->wishes[heard] : nullptr;
+    }
     // Goes on, or begins, at that moment.
     void work_from(Ms moment) {
       counted = watched = moment;
@@ -92,13 +105,18 @@ class ElasticMachine : public Machine {
   }
   [[nodiscard]] int least_workers(const Job& job) const;
   void finish(Ms now);
+  static void hear(Part& part, Ms now);
   static void count(Part& part, Ms now);
   void look(Handle handle, Part& part, Ms now) const;
   [[nodiscard]] std::int64_t room_of(const Part& part, std::int64_t freed) const;
   [[nodiscard]] std::int64_t being_freed() const;
   void decide(Ms now);
+  void shrink_as_wished(Ms now);
+  void take_step(Handle handle, int workers, Ms now);
   void begin_all(Ms now);
   bool waits_for_holes(const Part& part);
+  [[nodiscard]] bool waits_for_more(Handle handle, const Part& part) const;
+  static void take_back(Part& part);
   void take_back_starts();
   void shrink(Handle handle, Part& part, Ms now);
   void enlarge(Handle handle, Part& part, Ms now);
@@ -116,6 +134,9 @@ class ElasticMachine : public Machine {
   bool freed_ = false;
   bool cut_short_ = false;  // for somebody there was no hole: what it was to have is for others
   std::optional<Ms> look_again_;
+  cluster::Settling settling_;
+  bool settles_ = false;          // at this pass
+  std::optional<Ms> settled_at_;  // somebody waits for that
   std::vector<Started> started_;
   std::vector<Resized> resized_;
 };

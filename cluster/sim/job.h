@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cluster/core/elastic.h"
 #include "cluster/core/job_shape.h"
@@ -12,6 +13,12 @@ namespace pinion::sim {
 
 // Times are milliseconds of the virtual clock, which begins where the trace does.
 using Ms = std::int64_t;
+
+// What a user asks for once the job has been there for so long.
+struct Wish {
+  Ms after = 0;     // its submission, >= 0
+  int workers = 0;  // 0: no longer anything, else from min to max
+};
 
 // A job that can run with other numbers of workers than shape.tasks; each is a task.
 struct Elastic {
@@ -24,6 +31,7 @@ struct Elastic {
   double restart = 0;             // ms that a start or a rescale takes ...
   double restart_per_worker = 0;  // ... and for each worker that it has then
   double rebalance = 0;           // ms, of a rescale besides
+  std::vector<Wish> wishes{};     // in their order, no two at one moment
 
   [[nodiscard]] Ms start_takes(int workers) const {
     return static_cast<Ms>(restart + restart_per_worker * workers);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/quantity.h"
@@ -13,7 +14,7 @@
 namespace pinion::sim {
 namespace {
 
-constexpr std::array<std::string_view, 26> kJobKeys{"name",
+constexpr std::array<std::string_view, 27> kJobKeys{"name",
                                                     "count",
                                                     "submit",
                                                     "every",
@@ -38,17 +39,19 @@ constexpr std::array<std::string_view, 26> kJobKeys{"name",
                                                     "gap",
                                                     "restart",
                                                     "restart-per-worker",
-                                                    "rebalance"};
-constexpr std::array kElasticKeys{"min",      "max",     "change",
-                                  "times",    "serial",  "launcher",
-                                  "gap",      "restart", "restart-per-worker",
-                                  "rebalance"};
+                                                    "rebalance",
+                                                    "wishes"};
+constexpr std::array kElasticKeys{"min",       "max",     "change",
+                                  "times",     "serial",  "launcher",
+                                  "gap",       "restart", "restart-per-worker",
+                                  "rebalance", "wishes"};
 constexpr std::array kChangeWords{Word<cluster::Change>{"rigid", cluster::Change::kRigid},
                                   Word<cluster::Change>{"moldable", cluster::Change::kMoldable},
                                   Word<cluster::Change>{"malleable", cluster::Change::kMalleable}};
 constexpr int kMostCpus = 4096;  // of a task
 constexpr std::size_t kMostName = 100;
 constexpr std::size_t kMostTimes = 100;
+constexpr std::size_t kMostWishes = 100;
 constexpr double kLeastSeconds = 0.001;
 constexpr double kMostRescale = 1e5;  // seconds
 
@@ -115,6 +118,35 @@ double ms_part(YamlEntry& entry, const char* key) {
   return 1000 * yaml_number(entry, key, 0, 0, kMostRescale);
 }
 
+// Empty after an error.
+std::vector<Wish> read_wishes(YamlEntry& entry, const Elastic& elastic) {
+  const YAML::Node node = entry["wishes"];
+  if (!node.IsMap() || node.size() > kMostWishes) {
+    entry.fail(node, "wishes must be a map from seconds to numbers of workers, " +
+                         std::to_string(kMostWishes) + " at most");
+    return {};
+  }
+  std::map<Ms, int> wishes;
+  for (const auto& one : node) {
+    const double seconds = number_of(entry, one.first, "wishes: seconds", 0, kMostSeconds);
+    const double workers =
+        number_of(entry, one.second, "wishes: a number of workers", 0, elastic.max);
+    const auto whole = static_cast<int>(workers);
+    if (whole != workers || (whole > 0 && whole < elastic.min)) {
+      entry.fail(one.second, "wishes: a number of workers is whole, and from min to max or 0");
+    }
+    if (!wishes.emplace(std::llround(seconds * 1000), whole).second) {
+      entry.fail(one.first, "wishes: seconds must differ");
+    }
+    if (entry.error()) return {};
+  }
+  std::vector<Wish> in_order;
+  for (const auto& [after, workers] : wishes) {
+    in_order.push_back({.after = after, .workers = workers});
+  }
+  return in_order;
+}
+
 void read_elastic(YamlEntry& entry, const YAML::Node& node, Job& job) {
   if (std::none_of(kElasticKeys.begin(), kElasticKeys.end(),
                    [&](const char* key) { return entry.has(key); })) {
@@ -137,6 +169,7 @@ void read_elastic(YamlEntry& entry, const YAML::Node& node, Job& job) {
   elastic->restart = ms_part(entry, "restart");
   elastic->restart_per_worker = ms_part(entry, "restart-per-worker");
   elastic->rebalance = ms_part(entry, "rebalance");
+  if (entry.has("wishes")) elastic->wishes = read_wishes(entry, *elastic);
   read_speed_up(entry, *elastic, job);
   job.elastic = std::move(elastic);
 }

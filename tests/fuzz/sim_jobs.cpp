@@ -14,6 +14,13 @@ namespace {
 bool elastic_within(const pinion::sim::Job& job) {
   if (!job.elastic) return true;
   const auto& elastic = *job.elastic;
+  pinion::sim::Ms last = -1;
+  for (const auto& [after, workers] : elastic.wishes) {
+    if (after <= last || (workers != 0 && workers < elastic.min) || workers > elastic.max) {
+      return false;
+    }
+    last = after;
+  }
   return elastic.min >= 1 && elastic.min <= job.shape.tasks && job.shape.tasks <= elastic.max &&
          elastic.speed_up.rate(elastic.min) > 0 && elastic.speed_up.rate(elastic.max) > 0 &&
          elastic.start_takes(elastic.max) >= 0 &&

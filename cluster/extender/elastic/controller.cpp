@@ -216,10 +216,7 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id, std::int64
   seen.min_workers = seen.workers > 0 ? std::min(job.min_workers, seen.workers) : job.min_workers;
   seen.max_workers = std::max(job.max_workers, seen.workers);
   if (const auto wish = job.wish()) {
-    seen.max_workers = std::max(*wish, seen.workers);
-    if (seen.workers == 0) seen.min_workers = *wish;
-    seen.kept_workers = *wish;
-    seen.wished = *wish > seen.workers;
+    heed_wish(seen, *wish);
     if (job.wished_ms > 0) seen.wished_since_ms = job.wished_ms;
   }
   seen.slots_per_worker = job.cpus;

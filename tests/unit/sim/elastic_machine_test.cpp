@@ -95,6 +95,94 @@ TEST(ElasticMachine, OursLooksAgainWhenAGapEnds) {
   EXPECT_EQ(sizes_of(played.records.at(1)), "4@0 8@30 ");
 }
 
+std::string sizes_of_last(int processors, const ElasticRules& rules, const std::vector<Job>& jobs) {
+  ElasticMachine pool(processors, rules);
+  const auto played = play(jobs, pool);
+  for (const JobRecord& record : played.records) {
+    if (record.job.number == jobs.back().number) return sizes_of(record);
+  }
+  return "";
+}
+
+TEST(ElasticMachine, UnderOursWhoCouldHaveMoreWaitsWhileProcessorsBecomeFree) {
+  const auto sizes = [](ElasticPolicy policy, int other_ends) {
+    return sizes_of_last(
+        8, rules_of(policy),
+        {job_of(1, 0, 10, 4), job_of(2, 0, other_ends, 4), elastic_job(3, 1, 100, 2, 8)});
+  };
+  EXPECT_EQ(sizes(ElasticPolicy::kOurs, 12), "8@12 ");
+  EXPECT_EQ(sizes(ElasticPolicy::kOurs, 100), "4@15 8@100 ") << "nothing more for 5 s";
+  EXPECT_EQ(sizes(ElasticPolicy::kElastic, 12), "4@10 8@12 ") << "the paper knows no such time";
+  EXPECT_EQ(sizes(ElasticPolicy::kMoldable, 12), "4@10 ");
+}
+
+TEST(ElasticMachine, WhereJobsEndAllTheTimeItWaitsNoLongerThanUnderTheExtender) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < 20; ++i) jobs.push_back(job_of(i + 1, 0, 10 + 4 * i, 1));
+  jobs.push_back(elastic_job(21, 1, 100, 1, 20));
+  EXPECT_THAT(sizes_of_last(20, {}, jobs), testing::StartsWith("8@40 "));
+}
+
+TEST(ElasticMachine, WhatAShrinkFreesSettlesToo) {
+  // 1 may give 4 at 200, as its rescale costs 10 s, and they are free at 210.
+  ElasticMachine pool(8, {});
+  const auto played = play(
+      {with_rescale(elastic_job(1, 0, 1000, 4, 8), 10), elastic_job(2, 20, 100, 4, 8, 5)}, pool);
+  EXPECT_EQ(played.times.at(2).first, 215);
+}
+
+TEST(ElasticMachine, AnExpandThatWaitsBeginsNoNewGap) {
+  EXPECT_EQ(sizes_of_last(16, {.policy = ElasticPolicy::kOurs, .gap = 30'000},
+                          {job_of(1, 0, 31, 4), job_of(2, 0, 33, 4), job_of(3, 0, 1000, 4),
+                           elastic_job(4, 0, 1000, 4, 16)}),
+            "4@0 12@38 16@1000 ");
+}
+
+Job with_wishes(Job job, std::vector<Wish> wishes) {
+  auto elastic = std::make_shared<Elastic>(*job.elastic);
+  elastic->wishes = std::move(wishes);
+  job.elastic = std::move(elastic);
+  return job;
+}
+
+TEST(ElasticMachine, AWishForFewerIsMetAtOnceAndForMoreWithoutAGain) {
+  const ElasticRules rules{.policy = ElasticPolicy::kOurs, .gap = 60'000};
+  const Job fewer = with_wishes(elastic_job(1, 5, 100, 2, 8), {{10'000, 4}, {50'000, 0}});
+  EXPECT_EQ(sizes_of_last(8, rules, {fewer}), "8@5 4@15 8@75 ") << "which waits for its gap";
+  Job flat = elastic_job(1, 0, 100, 2, 8);
+  auto elastic = std::make_shared<Elastic>(*flat.elastic);
+  elastic->speed_up = cluster::SpeedUp(1.0, 8);
+  flat.elastic = std::move(elastic);
+  EXPECT_EQ(sizes_of_last(8, {}, {flat}), "2@0 ");
+  EXPECT_EQ(sizes_of_last(8, {}, {with_wishes(flat, {{10'000, 6}})}), "2@0 6@10 ");
+  const Job moldable = [&] {
+    auto keeps = std::make_shared<Elastic>(*fewer.elastic);
+    keeps->change = cluster::Change::kMoldable;
+    Job job = fewer;
+    job.elastic = std::move(keeps);
+    return job;
+  }();
+  EXPECT_EQ(sizes_of_last(8, rules, {moldable}), "8@5 ");
+}
+
+TEST(ElasticMachine, AWishHoldsAgainstOthersAndForItsOwnStart) {
+  for (const auto policy : {ElasticPolicy::kElasticFig2, ElasticPolicy::kOurs}) {
+    const Job first = elastic_job(1, 0, 100, 2, 8);
+    const Job later = elastic_job(2, 10, 10, 4, 4);
+    EXPECT_EQ(sizes_of_last(8, rules_of(policy), {first, later}), "4@10 ");
+    const Job keeps = with_wishes(first, {{0, 8}});
+    EXPECT_EQ(sizes_of_last(8, rules_of(policy), {keeps, later}), "4@100 ");
+  }
+  const std::vector jobs{job_of(1, 0, 50, 4), with_wishes(elastic_job(2, 1, 10, 2, 8), {{0, 6}})};
+  EXPECT_EQ(sizes_of_last(8, {}, jobs), "6@50 ");
+}
+
+TEST(ElasticMachine, WhatCanNeverBeHadIsNotToBeWishedFor) {
+  ElasticMachine pool(8, {});
+  EXPECT_THAT(play({with_wishes(elastic_job(1, 0, 10, 2, 16), {{5'000, 9}})}, pool).refused,
+              ElementsAre(testing::Pair(1, "needs 9 processors, there are 8")));
+}
+
 TEST(ElasticMachine, OursLearnsThatAJobDoesNotScale) {
   // It runs 100 s with any number of workers: expanding is useless, but seems to pay at first.
   const auto rescales = [](bool told) {

@@ -49,7 +49,7 @@ TEST(JobsFile, ReadsAllKeys) {
 TEST(JobsFile, ReadsHowAJobCanChange) {
   const auto jobs = parse_jobs_file(R"(
 - {min: 4, max: 32, times: {4: 900, 32: 200, 18: 300}, launcher: 1, gap: 180, restart: 0.2,
-   restart-per-worker: 0.14, rebalance: 0.7}
+   restart-per-worker: 0.14, rebalance: 0.7, wishes: {600: 0, 30.5: 8}}
 - {tasks: 8, min: 2, max: 16, run: 10, serial: 0, change: moldable}
 - {tasks: 8, change: rigid, max: 16, run: 10}
 - {tasks: 8, min: 2, run: 10}
@@ -70,6 +70,11 @@ TEST(JobsFile, ReadsHowAJobCanChange) {
   EXPECT_DOUBLE_EQ(timed.elastic->speed_up.rate(11), 200 / 600.0);
   EXPECT_EQ(timed.elastic->start_takes(10), 1600);
   EXPECT_EQ(timed.elastic->rescale_takes(10), 2300);
+  ASSERT_EQ(timed.elastic->wishes.size(), 2U);
+  EXPECT_EQ(timed.elastic->wishes[0].after, 30'500);
+  EXPECT_EQ(timed.elastic->wishes[0].workers, 8);
+  EXPECT_EQ(timed.elastic->wishes[1].after, 600'000);
+  EXPECT_EQ(timed.elastic->wishes[1].workers, 0);
   const Job& moldable = jobs->at(1);
   EXPECT_EQ(moldable.elastic->change, cluster::Change::kMoldable);
   EXPECT_EQ(moldable.elastic->gap, -1);
@@ -108,6 +113,14 @@ TEST(JobsFile, SaysWhatIsWrongAndWhere) {
       {"- {times: {1.5: 5}}", "line 1: times: numbers of workers must be whole"},
       {"- {times: {2: 5, 02: 5}}", "line 1: times: numbers of workers must be whole and differ"},
       {"- {times: {2: 0}}", "line 1: times: seconds must be a number from 0.001"},
+      {"- {run: 5, wishes: 4}", "line 1: wishes must be a map from seconds"},
+      {"- {run: 5, max: 4, wishes: {1: 5}}",
+       "line 1: wishes: a number of workers must be a number"},
+      {"- {run: 5, min: 2, max: 4, wishes: {1: 1}}",
+       "line 1: wishes: a number of workers is whole"},
+      {"- {run: 5, max: 4, wishes: {1: 1.5}}", "line 1: wishes: a number of workers is whole"},
+      {"- {run: 5, max: 4, wishes: {1: 2, 1.0: 3}}", "line 1: wishes: seconds must differ"},
+      {"- {run: 5, wishes: {-1: 1}}", "line 1: wishes: seconds must be a number from 0"},
       {"- {run: 5, change: elastic}", "line 1: change: unknown value 'elastic'"},
       {"- {run: 5, serial: 2}", "line 1: serial must be a number from 0 to 1"},
       {"- {run: 5, priority: 1.9}", "line 1: priority must be a whole number from -1000000"},
