@@ -1,5 +1,5 @@
-// The cores that pods keep, as the text of a file in the state directory. They would be lost where
-// the agent is restarted between two attempts of a container.
+// The cores that pods keep or lend, as the text of a file in the state directory. They would be
+// lost where the agent is restarted between two attempts of a container, or while they are lent.
 //
 //   pinion-kept-cores 2
 //   4f1d02... 2-5 4 1073741824 0 main

@@ -93,9 +93,9 @@ class Engine {
   // each Enforce goes to report() before the next is asked for.
   [[nodiscard]] std::optional<Work> next();
 
-  // What pods have for containers that do not run, also for those that are made and have not
-  // started, as the runtime lists none whose start failed: for an agent after this one, by pod and
-  // name.
+  // What pods have for containers that do not run there: also for those that are made and have not
+  // started, as the runtime lists none whose start failed, and for those whose cores are lent. For
+  // an agent after this one, by pod and name.
   [[nodiscard]] std::vector<KeptCores> kept() const;
 
   // What an agent before this one has saved. With the next Synchronize the pods keep it again, as
@@ -248,7 +248,6 @@ class Engine {
   // synchronize.cpp
   void drop_unlisted(const Synchronize& event);
   void observe(Member& member, const Container& container, const Synchronize& event);
-  [[nodiscard]] bool seems_lent(const CpuSet& record, const CpuSet& file) const;
   bool adopt(Member& member, const topology::Request& request, const Cpuset& seen);
   void place_running(Member& member, Entitlement entitlement, const Pod& pod, const CpuSet& cpus,
                      Effects& effects);

@@ -24,6 +24,7 @@ void Engine::follow_loans(const Loans& before, std::string_view starting,
   const Loans now = loans_of(state_);
   const Loans ended = without(before, now);
   const Loans begun = without(now, before);
+  if (!ended.empty() || !begun.empty()) state_.note_loans_change();
   const auto look_at = [&](const std::string& id) {
     Member* member = state_.find(id);
     if (member == nullptr || !member->started()) return;

@@ -1,4 +1,4 @@
-// What pods have for containers that do not run, over a restart of the agent.
+// What pods have for containers that do not run there, over a restart of the agent.
 #include "agent/engine/kept_cores.h"
 
 #include "agent/engine/engine.h"
@@ -33,7 +33,8 @@ std::vector<KeptCores> Engine::kept() const {
       add(pod_id, name, kept, *state_.ledger.find(kept.request.id));
     }
     for (const Member* member : pod.members) {
-      if (member->role != Role::kExclusive || member->started()) continue;
+      if (member->role != Role::kExclusive) continue;
+      if (member->started() && !is_lent(state_, *member)) continue;
       all.push_back({.pod_id = pod_id,
                      .container = member->name,
                      .cpus = member->own.cpus,

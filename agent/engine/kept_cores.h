@@ -1,5 +1,6 @@
-// Cores that a pod keeps for a container that does not run, as an agent after this one is told of
-// them: the runtime lists live containers alone.
+// Cores that a pod keeps for a container that does not run there, as an agent after this one is
+// told of them: the runtime lists live containers alone, and no file of a container tells which of
+// its cores are lent.
 #pragma once
 
 #include <string>

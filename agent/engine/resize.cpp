@@ -191,7 +191,8 @@ void Engine::confirm(Member& member, std::vector<Note>& notes) {
   if (pending.milli < 0 && record.milli) {
     record.milli = std::max<std::int64_t>(*record.milli + pending.milli, 0);
   }
-  if (!pending.kept_before.empty()) (void)state_.change_kept(record);  // kept() says less
+  // kept() says less, or of a lender another size.
+  if (!pending.kept_before.empty() || member.lending.lend_to) state_.note_loans_change();
   freed_ = freed_ || less_memory || !held.is_subset_of(state_.ledger.exclusive());
   count_memory(member);
   member.said_of_resizes.clear();

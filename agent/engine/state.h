@@ -241,7 +241,9 @@ struct State {
     ++kept_revision_;
     return pod.kept_;
   }
-  // Grows with each change of what a pod keeps, also where the same event takes it back.
+  // The same for what is lent.
+  void note_loans_change() { ++kept_revision_; }
+  // Grows with each change of what a pod keeps or lends, also where the same event takes it back.
   [[nodiscard]] std::uint64_t kept_revision() const { return kept_revision_; }
   // What a container has that has not started changes, or it starts.
   void note_unstarted_change() { ++unstarted_revision_; }

@@ -94,16 +94,6 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
   }
 }
 
-// Whether a lender's cores by its record are with a borrower, by that one's file, and not by the
-// lender's own.
-bool Engine::seems_lent(const CpuSet& record, const CpuSet& file) const {
-  if (record.empty() || record.intersects(file)) return false;
-  return std::any_of(state_.members.begin(), state_.members.end(), [&](const auto& entry) {
-    const Member& member = entry.second;
-    return member.lending.borrows && member.applied && record.is_subset_of(member.applied->cpus);
-  });
-}
-
 // The member stays on the CPUs it is seen on, with its memory. False: they are not a set that it
 // can be given.
 bool Engine::adopt(Member& member, const topology::Request& request, const Cpuset& seen) {
@@ -165,9 +155,11 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     Member* member;
     const Pod* pod;
     Entitlement entitlement;
-    Cpuset seen;    // where it is
-    Cpuset record;  // where the runtime's record has it
-    std::tuple<bool, bool, bool> doubt = {};
+    Cpuset seen;                          // where it is
+    Cpuset record;                        // where the runtime's record has it
+    std::optional<KeptCores> saved = {};  // of a lender: `seen`, whatever its file says
+    bool unproven = false;  // of a lender: `seen` is its record, and its file is another
+    std::tuple<bool, bool, bool, bool, bool> doubt = {};
   };
   std::vector<Candidate> candidates;
   std::set<std::string> shared;  // where containers run that hold nothing
@@ -204,17 +196,37 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     }
   }
 
+  // The file of a lender does not tell which cores are lent. What was saved does, of whatever size
+  // it was then: the record may say a resize of which no agent has heard. Else the record does.
+  std::map<std::string_view, Candidate*> lenders;
+  for (Candidate& candidate : candidates) {
+    const Member& member = *candidate.member;
+    if (member.lending.lend_to && member.started()) lenders.emplace(member.claim, &candidate);
+  }
+  std::erase_if(saved_, [&](const KeptCores& saved) {
+    const auto lender = lenders.find(claim_id(saved.pod_id, saved.container));
+    if (lender == lenders.end() || lender->second->saved) return false;
+    lender->second->seen.cpus = saved.cpus;
+    lender->second->saved = saved;
+    return true;
+  });
+  for (Candidate& candidate : candidates) {
+    if (!candidate.member->lending.lend_to || candidate.saved) continue;
+    const CpuSet& cpus = candidate.seen.cpus;
+    const bool own =
+        cpus.count() == candidate.entitlement.request.cpus && !shared.contains(cpus.to_string());
+    candidate.unproven = !own;
+    if (candidate.unproven) candidate.seen = candidate.record;
+  }
+
   // The surest first: those that run before those only created, whose record is old by now, and
   // last those that stand exactly where a shared container stands, because they found no cores.
   // Where memory is bound, it comes before what others may use.
   for (Candidate& candidate : candidates) {
     const bool among_shared = shared.contains(candidate.seen.cpus.to_string());
     const bool bound = candidate.entitlement.request.memory_policy == topology::MemoryPolicy::kBind;
-    candidate.doubt = {among_shared, !candidate.member->started(), !bound};
-    if (!candidate.member->lending.lend_to) continue;
-    const CpuSet& cpus = candidate.seen.cpus;
-    const bool own = cpus.count() == candidate.entitlement.request.cpus && !among_shared;
-    if (!own || seems_lent(candidate.record.cpus, cpus)) candidate.seen = candidate.record;
+    candidate.doubt = {among_shared, candidate.unproven, !candidate.member->started(),
+                       candidate.saved.has_value(), !bound};
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });
@@ -224,13 +236,22 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     const bool among_shared = std::get<0>(candidate.doubt);
     const PodRecord& pod = record_of(*candidate.pod);
     const bool beyond = among_shared && !beyond_its_pod(pod, *candidate.member, request).empty();
-    if (beyond || !adopt(*candidate.member, request, candidate.seen)) {
+    topology::Request before = request;
+    if (candidate.saved && candidate.saved->count != request.cpus) {
+      before.cpus = candidate.saved->count;
+      before.memory = candidate.saved->memory;
+    }
+    if (beyond || !adopt(*candidate.member, before, candidate.seen)) {
       unplaced.push_back(&candidate);
     }
   }
   for (const KeptCores& saved : std::exchange(saved_, {})) {
     const auto pod = pods.find(saved.pod_id);
     if (pod != pods.end() && pod->second->pid != 0) restore_kept(*pod->second, saved, effects);
+  }
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.saved || candidate.member->role != Role::kExclusive) continue;
+    resize_unseen(*candidate.member, candidate.member->resources, *candidate.pod, effects);
   }
   for (const Candidate* candidate : unplaced) {
     untold.insert(candidate->member->id);

@@ -1,6 +1,7 @@
 // Thousands of random events on several machines, under each fence: nothing breaks.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 
 #include "tests/property/agent_sim.h"
@@ -53,6 +54,17 @@ std::vector<Scene> scenes() {
 
 constexpr FenceKind kFences[] = {FenceKind::kPartition, FenceKind::kTree, FenceKind::kLeaf,
                                  FenceKind::kRuntime};
+
+// How many lives of a kind are played where lenders are, or wrong pods told.
+unsigned seeds() {
+  const char* many = std::getenv("PINION_SEEDS");  // NOLINT(concurrency-mt-unsafe)
+  return many != nullptr ? static_cast<unsigned>(std::atoi(many)) : 1;
+}
+
+std::string trace(const SimOptions& options) {
+  return "fence " + std::to_string(static_cast<int>(options.fence)) + ", seed " +
+         std::to_string(options.seed) + (options.lend ? ", lending" : "");
+}
 
 class RandomLife : public testing::TestWithParam<Scene> {
  protected:
@@ -148,32 +160,39 @@ TEST_P(RandomLife, WithLendersAndBorrowers) {
     options.lend = true;
     options.no_partition = 10;
     options.events = 1'200;
-    Sim sim(GetParam().machine, options);
-    sim.run();
-    SCOPED_TRACE("fence " + std::to_string(static_cast<int>(fence)));
-    EXPECT_EQ(sim.fault(), "");
-    if (fence == FenceKind::kRuntime) {
-      EXPECT_EQ(sim.done().count("loans"), 0U);
-    } else if (GetParam().machine.online.count() > 64) {  // else hardly anybody has cores
-      EXPECT_GT(sim.done().at("loans"), 3);
-      EXPECT_GT(sim.done().count("loans over a restart"), 0U);
+    for (options.seed = 1; options.seed <= seeds(); ++options.seed) {
+      Sim sim(GetParam().machine, options);
+      sim.run();
+      SCOPED_TRACE(trace(options));
+      EXPECT_EQ(sim.fault(), "");
+      if (fence == FenceKind::kRuntime) {
+        EXPECT_EQ(sim.done().count("loans"), 0U);
+      } else if (GetParam().machine.online.count() > 64) {  // else hardly anybody has cores
+        EXPECT_GT(sim.done().at("loans"), 3);
+        EXPECT_GT(sim.done().count("loans over a restart"), 0U);
+      }
     }
   }
 }
 
 // It believes what it is told, and comes to no harm: after the runtime's next list all is in order.
 TEST_P(RandomLife, WhereTheRuntimeTellsWrongPods) {
-  for (const FenceKind fence : kFences) {
-    SimOptions options;
-    options.fence = fence;
-    options.settings = GetParam().settings;
-    options.mistell = true;
-    options.events = 1'000;
-    Sim sim(GetParam().machine, options);
-    sim.run();
-    SCOPED_TRACE("fence " + std::to_string(static_cast<int>(fence)));
-    EXPECT_EQ(sim.fault(), "");
-    EXPECT_GT(sim.done().at("mistold"), 20);
+  for (const bool lend : {false, true}) {
+    for (const FenceKind fence : kFences) {
+      SimOptions options;
+      options.fence = fence;
+      options.settings = GetParam().settings;
+      options.mistell = true;
+      options.lend = lend;
+      options.events = 1'000;
+      for (options.seed = 1; options.seed <= seeds(); ++options.seed) {
+        Sim sim(GetParam().machine, options);
+        sim.run();
+        SCOPED_TRACE(trace(options));
+        EXPECT_EQ(sim.fault(), "");
+        EXPECT_GT(sim.done().at("mistold"), 20);
+      }
+    }
   }
 }
 

@@ -106,7 +106,7 @@ class Sim {
   SimContainer& pick();  // one of all, of which there are some
   // What the engine knows of it, unless it was told that it is another pod's.
   [[nodiscard]] const engine::Member* known(const SimContainer& one) const;
-  // Whether it thinks so.
+  // Whether it thinks so, or has forgotten that it runs.
   [[nodiscard]] bool mistold(const SimContainer& one) const;
   [[nodiscard]] bool has_live_namesake(const SimContainer& one) const;
   engine::Resources some_request(engine::Qos qos);

@@ -45,7 +45,11 @@ const Member* Sim::known(const SimContainer& one) const {
 }
 
 bool Sim::mistold(const SimContainer& one) const {
-  return known(one) == nullptr && engine_.state().find(one.container.id) != nullptr;
+  const Member* member = engine_.state().find(one.container.id);
+  if (member != nullptr && member->pod_id != one.pod.id) return true;
+  // Where it was taken for another pod's, it may have ended with that, and be new by now.
+  const bool started = member != nullptr && member->started();
+  return options_.mistell && one.phase == Phase::kRunning && !started;
 }
 
 engine::Resources Sim::some_request(Qos qos) {
@@ -217,7 +221,7 @@ void Sim::update(SimContainer& sim, const engine::Pod& told) {
     }
     sim.update.reset();
     ++done_["update not done"];
-  } else if (way > 2 || options_.lend) {  // a lender is found again by its record alone
+  } else if (way > 2) {
     do_update(sim, told);
     after = engine_.state().find(id);
     const bool took = after != nullptr && !after->own.cpus.is_subset_of(cores);
@@ -233,7 +237,7 @@ void Sim::do_update(SimContainer& sim, const engine::Pod& told) {
     const auto mems = NodeSet::parse(sim.container.resources.mems);
     if (mems && !mems->empty()) sim.file.mems = *mems;
   }
-  if (!options_.lend && roll(30) == 0) {
+  if (roll(30) == 0) {
     ++done_["update unheard"];
     sim.tampered = true;
     return;
@@ -263,11 +267,14 @@ void Sim::settle_updates() {
   while (std::any_of(containers_.begin(), containers_.end(), open)) end_update();
 }
 
-// The runtime's record says no other size than the agent knows.
+// The runtime's record says no other size than the agent knows, and has given it.
 bool Sim::knows_size(const SimContainer& sim) const {
   const Member* member = engine_.state().find(sim.container.id);
   const engine::Resources& record = sim.container.resources;
-  return member != nullptr && policy::milli_cpus(member->resources) == policy::milli_cpus(record) &&
+  const bool grows = member != nullptr && member->role == Role::kExclusive &&
+                     policy::milli_cpus(record) != 1000 * member->request.cpus;
+  return member != nullptr && !grows &&
+         policy::milli_cpus(member->resources) == policy::milli_cpus(record) &&
          policy::stated_memory(member->resources) == policy::stated_memory(record);
 }
 
@@ -411,18 +418,12 @@ void Sim::restart_agent() {
         sim.file.cpus == member->own.cpus && knows_size(sim)) {
       before[id] = member->own.cpus;
     }
-    // A lender's are in its record and in the borrower's file.
+    // What a lender has lent is saved.
     const auto loan = loans_.find(id);
-    if (loan == loans_.end() || sim.phase != Phase::kRunning || sim.tampered) continue;
-    if (!knows_size(sim)) continue;
-    const SimContainer& borrower = containers_.at(loan->second.borrower);
-    const bool known = parsed(sim.container.resources.cpus, {}) == loan->second.cpus;
-    if (known && borrower.phase == Phase::kRunning && !borrower.tampered &&
-        loan->second.cpus.is_subset_of(borrower.file.cpus) &&
-        !loan->second.cpus.intersects(sim.file.cpus)) {
-      before[id] = loan->second.cpus;
-      ++done_["loans over a restart"];
-    }
+    if (loan == loans_.end() || member == nullptr || !knows_size(sim)) continue;
+    if (sim.phase != Phase::kRunning) continue;
+    before[id] = loan->second.cpus;
+    ++done_["loans over a restart"];
   }
   bool clean = true;  // no other file can be taken for a rank's
   for (const auto& [id, sim] : containers_) {
@@ -431,7 +432,7 @@ void Sim::restart_agent() {
     const Member* member = engine_.state().find(id);
     clean = clean && (member == nullptr || member->trouble.empty()) && !has_live_namesake(sim);
     // A rank whose file somebody changed is taken to be where that says, in force or not.
-    const bool holds = member != nullptr && member->role == Role::kExclusive;
+    const bool holds = known(sim) == nullptr || member->role == Role::kExclusive;
     const CpuSet due = member == nullptr ? CpuSet() : borrowed(engine_.state(), *member);
     const CpuSet stands = holds ? sim.file.cpus : effective(id) - due;
     for (const auto& [rank, cores] : before) clean = clean && !stands.intersects(cores);
@@ -465,6 +466,8 @@ void Sim::check_kept(const engine::KeptCores& kept) {
   const auto* claim = ledger.find(engine::claim_id(kept.pod_id, kept.container));
   // Its container runs elsewhere, where it was thought to be another pod's.
   if (claim != nullptr && options_.mistell) return;
+  // Nor is there room where one that was forgotten runs on its cores again.
+  if (options_.mistell && engine_.state().shared().is_subset_of(kept.cpus)) return;
   if (claim != nullptr && kept.cpus.is_subset_of(claim->cpus)) {
     ++done_["kept over a restart"];
   } else if (!kept.cpus.intersects(ledger.exclusive())) {

@@ -232,6 +232,60 @@ TEST(Loans, ARestartedAgentFindsWhoseCoresTheyAre) {
   EXPECT_EQ(again.engine.counters().drift, 0U);
 }
 
+// The runtime has done a resize of which nobody heard, so it was given up, and another rank runs on
+// cores that the record says.
+TEST(Loans, ARestartMovesNobodyForTheStaleRecordOfALender) {
+  for (const bool saved : {true, false}) {
+    SCOPED_TRACE(saved ? "saved" : "not saved");
+    Driver node(laptop(), FenceKind::kLeaf);
+    Unit host = borrower("vc-1");
+    Unit place = lender("p", 1);
+    Unit other = rank("r", 2);
+    node.run(host);
+    const CpuSet cores = node.run(place);
+    const auto asked = node.ask(place, cpu(3000));
+    ASSERT_TRUE(asked.reply.own);
+    const CpuSet told = asked.reply.own->cpus;
+    node.obey(node.handle(UpdateOverdue{place.id()}));
+    const CpuSet its = node.run(other);
+    ASSERT_TRUE(its.intersects(told));
+    place.container.resources = cpu(3000);
+    place.container.resources.cpus = told.to_string();
+    Synchronize all = test_support::all_running({place, host, other});
+    for (const Unit* unit : {&place, &host, &other}) {
+      all.files[unit->id()] = {.cpus = wanted(node, *unit), .mems = {}};
+    }
+    Driver again(laptop(), FenceKind::kLeaf);
+    if (saved) again.engine.restore(node.engine.kept());
+    EXPECT_EQ(again.handle(all).fatal, "");
+    EXPECT_EQ(again.own(other), its);
+    EXPECT_EQ(again.own(place).count(), 3);
+    EXPECT_EQ(borrowed(again.engine.state(), member(again, host)), again.own(place));
+    if (!saved) continue;
+    EXPECT_TRUE(cores.is_subset_of(again.own(place))) << "a job of the borrower's runs there";
+    EXPECT_EQ(again.engine.counters().moved, 0U);
+  }
+}
+
+TEST(Loans, WhatIsLentIsSavedAsLongAsItIs) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Unit host = borrower("vc-1");
+  const Unit place = lender("p", 2);
+  const CpuSet cores = node.run(place);
+  EXPECT_TRUE(node.engine.kept().empty()) << "its own file says where it is";
+  const auto before = node.engine.state().kept_revision();
+  node.run(host);
+  EXPECT_NE(node.engine.state().kept_revision(), before);
+  const auto kept = node.engine.kept();
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept.front().cpus, cores);
+  EXPECT_EQ(kept.front().count, 2);
+  const auto lent = node.engine.state().kept_revision();
+  node.stop(host);
+  EXPECT_NE(node.engine.state().kept_revision(), lent);
+  EXPECT_TRUE(node.engine.kept().empty());
+}
+
 TEST(Loans, TheRecordOfALenderKeepsItsCoresInAResize) {
   Driver node(laptop(), FenceKind::kLeaf);
   node.run(borrower("vc-1"));
