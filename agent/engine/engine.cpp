@@ -155,7 +155,8 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   }
   Member& member = state_.put_member(container.id, pod.id);
   member.claim = claim_id(pod.id, container.name);
-  state_.name_member(member, pod.name_space, pod.name, container.name);
+  state_.name_member(member, pod.name_space, pod.name, container.name,
+                     lending_of(pod, container.name));
   member.pod_uid = pod.uid;
   member.cgroups_path = container.cgroups_path;
   if (container.pid != 0) member.pid = container.pid;
@@ -165,12 +166,6 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   member.qos = policy::qos_of(pod.cgroup_parent);
   member.qos_group = note_qos_group(pod);
   member.labels = labels_of(pod, container.name);
-  member.lending = lending_of(pod, container.name);
-  if (member.lending.lend_to) {
-    state_.lenders.insert(member.id);
-  } else {
-    state_.lenders.erase(member.id);
-  }
   member.system = pod.name_space == kSystemNamespace;
   return member;
 }
@@ -324,21 +319,26 @@ void Engine::count_memory(Member& member) {
 }
 
 // What a pod's containers request is not kept from each other: it was sent here with all of it.
-void Engine::leave_out_memory(std::string_view pod_id) {
-  for (Member* member : state_.members_of(pod_id)) state_.set_counted_memory(*member, 0);
+// Gives what the others count, for count_again().
+Bytes Engine::leave_out_memory(Member& member) {
+  state_.set_counted_memory(member, 0);
+  const Bytes others = state_.pods.find(member.pod_id)->second.counted_memory;
+  state_.ledger.set_shared_memory(state_.ledger.shared_memory() - others);
+  return others;
 }
 
-void Engine::count_memory_of(std::string_view pod_id) {
-  for (Member* member : state_.members_of(pod_id)) count_memory(*member);
+void Engine::count_again(Member& member, Bytes others) {
+  state_.ledger.set_shared_memory(state_.ledger.shared_memory() + others);
+  count_memory(member);
 }
 
 // Gives the member its cores, or a place in the shared set. A text means it was refused; it then
 // holds nothing.
 std::optional<std::string> Engine::place(Member& member, const Entitlement& entitlement,
                                          const Pod& pod, Effects& effects) {
-  leave_out_memory(member.pod_id);
+  const Bytes others = leave_out_memory(member);
   auto refusal = find_place(member, entitlement, pod, effects);
-  count_memory_of(member.pod_id);
+  count_again(member, others);
   return refusal;
 }
 

@@ -162,8 +162,8 @@ class Engine {
   void place_shared(Member& member, const std::string& why, const Pod& pod, Effects& effects);
   void undo_updates(Effects& effects);
   void count_memory(Member& member);
-  void count_memory_of(std::string_view pod_id);
-  void leave_out_memory(std::string_view pod_id);
+  Bytes leave_out_memory(Member& member);
+  void count_again(Member& member, Bytes others);
   void assign(Member& member, const topology::Request& request, const topology::Decision& decision);
   void run_on(Member& member, Kept cores);
   void note_start(Member& member, Life life);

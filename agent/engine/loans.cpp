@@ -7,22 +7,19 @@ namespace {
 
 // The one container that is meant, as far as names tell.
 Loan named(const State& state, const Member& lender) {
-  const policy::LendTo& to = *lender.lending.lend_to;
   const Member* found = nullptr;
-  for (const std::string& id : state.named(lender.name_space, to.container)) {
-    const Member& member = *state.find(id);
-    if (&member == &lender || !to.means_pod(member.pod_name)) continue;
+  for (const Member* member : state.meant_by(lender)) {
     // An attempt that was given up, or one that is not started yet, stands beside its namesake.
-    const bool namesakes = found != nullptr && found->pod_id == member.pod_id;
-    if (namesakes && !(found->started() && member.started())) {
-      if (member.started()) found = &member;
+    const bool namesakes = found != nullptr && found->pod_id == member->pod_id;
+    if (namesakes && !(found->started() && member->started())) {
+      if (member->started()) found = member;
       continue;
     }
     if (found != nullptr) return {.why = NoLoan::kSeveral};
-    found = &member;
+    found = member;
   }
   if (found != nullptr) return {.borrower = found};
-  return {.why = state.has_pod_beside(lender, to) ? NoLoan::kNoContainer : NoLoan::kNoPod};
+  return {.why = state.means_pod_beside(lender) ? NoLoan::kNoContainer : NoLoan::kNoPod};
 }
 
 NoLoan unfit(const Member& borrower) {
@@ -50,10 +47,8 @@ Loan loan_of(const State& state, const Member& lender) {
 CpuSet borrowed(const State& state, const Member& member) {
   CpuSet cpus;
   if (!state.lends || unfit(member) != NoLoan::kNone) return cpus;
-  for (const std::string& id : state.lenders) {
-    const Member& lender = *state.find(id);
-    if (lender.name_space != member.name_space) continue;
-    if (loan_of(state, lender).borrower == &member) cpus |= lender.own.cpus;
+  for (const Member* lender : state.lenders_to(member)) {
+    if (loan_of(state, *lender).borrower == &member) cpus |= lender->own.cpus;
   }
   return cpus;
 }

@@ -255,11 +255,11 @@ bool Engine::place_anew(Member& member) {
   topology::Request request = member.request;
   request.preferred = member.own.cpus & state_.topology.online;
   request.planned = false;
-  leave_out_memory(member.pod_id);
+  const Bytes others = leave_out_memory(member);
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   const auto* decision = std::get_if<Decision>(&outcome);
   if (decision != nullptr) assign(member, request, *decision);
-  count_memory_of(member.pod_id);
+  count_again(member, others);
   return decision != nullptr;
 }
 

@@ -44,7 +44,8 @@ Member& State::put_member(const std::string& id, const std::string& pod_id) {
   return member;
 }
 
-void State::leave_pod(const Member& member) {
+void State::leave_pod(Member& member) {
+  set_counted_memory(member, 0);
   const auto pod = pods.find(member.pod_id);
   if (pod != pods.end()) std::erase(pod->second.members, &member);
 }
@@ -54,9 +55,7 @@ void State::erase_member(const std::string& id) {
   if (member == members.end()) return;
   leave_pod(member->second);
   unname(member->second);
-  set_counted_memory(member->second, 0);
   members.erase(member);
-  lenders.erase(id);
 }
 
 void State::leave_partition(Member& member, const CpuSet& cpus) {
@@ -69,43 +68,82 @@ void State::leave_partition(Member& member, const CpuSet& cpus) {
 }
 
 void State::unname(const Member& member) {
-  const auto take_out = [&](Index& index, const std::string& name) {
-    const auto ids = index.find({member.name_space, name});
+  const auto take_out = [&](Index& index, const Names& names) {
+    const auto ids = index.find(names);
     if (ids == index.end()) return;
     ids->second.erase(member.id);
     if (ids->second.empty()) index.erase(ids);
   };
-  take_out(named_, member.name);
-  take_out(of_pods_, member.pod_name);
+  take_out(named_, {member.name_space, member.name, member.pod_name});
+  take_out(of_pods_, {member.name_space, member.pod_name});
+  if (!member.lending.lend_to) return;
+  take_out(meaning_, meant_names(member));
+  lenders.erase(member.id);
+}
+
+State::Names State::meant_names(const Member& lender) {
+  const policy::LendTo& to = *lender.lending.lend_to;
+  return {lender.name_space, to.container, to.any_rest ? to.pod + "*" : to.pod};
 }
 
 void State::name_member(Member& member, const std::string& name_space, const std::string& pod_name,
-                        const std::string& name) {
+                        const std::string& name, Lending lending) {
   unname(member);
   member.name_space = name_space;
   member.pod_name = pod_name;
   member.name = name;
-  named_[{name_space, name}].insert(member.id);
+  member.lending = std::move(lending);
+  named_[{name_space, name, pod_name}].insert(member.id);
   of_pods_[{name_space, pod_name}].insert(member.id);
+  if (!member.lending.lend_to) return;
+  meaning_[meant_names(member)].insert(member.id);
+  lenders.insert(member.id);
 }
 
-bool State::has_pod_beside(const Member& lender, const policy::LendTo& to) const {
+std::vector<const Member*> State::meant_by(const Member& lender) const {
+  const policy::LendTo& to = *lender.lending.lend_to;
+  std::vector<const Member*> meant;
+  auto ids = named_.lower_bound({lender.name_space, to.container, to.pod});
+  for (; ids != named_.end(); ++ids) {
+    const auto& [name_space, name, pod] = ids->first;
+    if (name_space != lender.name_space || name != to.container || !to.means_pod(pod)) break;
+    for (const std::string& id : ids->second) {
+      if (id == lender.id) continue;
+      meant.push_back(find(id));
+      if (meant.back()->pod_id != meant.front()->pod_id) return meant;
+    }
+  }
+  return meant;
+}
+
+std::vector<const Member*> State::lenders_to(const Member& borrower) const {
+  std::vector<const Member*> found;
+  const auto add = [&](const std::string& pod) {
+    const auto ids = meaning_.find({borrower.name_space, borrower.name, pod});
+    if (ids == meaning_.end()) return;
+    for (const std::string& id : ids->second) found.push_back(find(id));
+  };
+  add(borrower.pod_name);
+  for (std::size_t length = 1; length <= borrower.pod_name.size(); ++length) {
+    add(borrower.pod_name.substr(0, length) + "*");
+  }
+  return found;
+}
+
+bool State::means_pod_beside(const Member& lender) const {
+  const policy::LendTo& to = *lender.lending.lend_to;
   auto ids = of_pods_.lower_bound({lender.name_space, to.pod});
-  for (; ids != of_pods_.end() && ids->first.first == lender.name_space; ++ids) {
-    if (!to.means_pod(ids->first.second)) return false;  // nor one of those that come later
+  for (; ids != of_pods_.end() && ids->first[0] == lender.name_space; ++ids) {
+    if (!to.means_pod(ids->first[1])) return false;  // nor one of those that come later
     if (ids->second.size() > 1 || !ids->second.contains(lender.id)) return true;
   }
   return false;
 }
 
-const std::set<std::string>& State::named(const std::string& name_space,
-                                          const std::string& name) const {
-  static const std::set<std::string> none;
-  const auto ids = named_.find({name_space, name});
-  return ids == named_.end() ? none : ids->second;
-}
-
 void State::set_counted_memory(Member& member, Bytes bytes) {
+  if (bytes == member.counted_memory) return;
+  PodRecord& pod = pods.find(member.pod_id)->second;
+  pod.counted_memory = pod.counted_memory - member.counted_memory + bytes;
   ledger.set_shared_memory(ledger.shared_memory() - member.counted_memory + bytes);
   member.counted_memory = bytes;
 }
@@ -124,6 +162,34 @@ Member* State::find(std::string_view id) {
 const Member* State::find(std::string_view id) const {
   const auto it = members.find(id);
   return it == members.end() ? nullptr : &it->second;
+}
+
+// The same by name.
+std::optional<std::string> State::broken_names() const {
+  const auto lists = [](const Index& index, const Names& names, const std::string& id) {
+    const auto ids = index.find(names);
+    return ids != index.end() && ids->second.contains(id);
+  };
+  const auto listed = [](const Index& index) {
+    std::size_t ids = 0;
+    for (const auto& [names, some] : index) ids += some.size();
+    return ids;
+  };
+  std::size_t lending = 0;
+  for (const auto& [id, member] : members) {
+    const bool lends_to = member.lending.lend_to.has_value();
+    if (lends_to) ++lending;
+    if (!lists(named_, {member.name_space, member.name, member.pod_name}, id) ||
+        !lists(of_pods_, {member.name_space, member.pod_name}, id) ||
+        (lends_to && (!lists(meaning_, meant_names(member), id) || !lenders.contains(id)))) {
+      return id + " is not listed by its names";
+    }
+  }
+  if (listed(named_) != members.size() || listed(of_pods_) != members.size() ||
+      listed(meaning_) != lending || lenders.size() != lending) {
+    return "a name lists a container that is not there";
+  }
+  return std::nullopt;
 }
 
 namespace {
@@ -154,18 +220,6 @@ std::optional<std::string> broken_listing(const State& state) {
   return std::nullopt;
 }
 
-// The same by name.
-std::optional<std::string> broken_names(const State& state) {
-  std::size_t listed = 0;
-  for (const auto& [id, member] : state.members) {
-    const auto& ids = state.named(member.name_space, member.name);
-    if (!ids.contains(id)) return id + " is not listed by its name";
-    if (*ids.begin() == id) listed += ids.size();
-  }
-  if (listed != state.members.size()) return "a name lists a container that is not there";
-  return std::nullopt;
-}
-
 // Each exclusive member and each thing kept has a claim of its own, and there are no others.
 std::optional<std::string> broken_pairing(const State& state) {
   std::size_t claims = 0;
@@ -188,8 +242,13 @@ std::optional<std::string> broken_pairing(const State& state) {
 
 std::optional<std::string> broken_memory(const State& state) {
   Bytes counted = 0;
+  for (const auto& [id, pod] : state.pods) {
+    counted += pod.counted_memory;
+    Bytes of_pod = 0;
+    for (const Member* member : pod.members) of_pod += member->counted_memory;
+    if (of_pod != pod.counted_memory) return "shared memory of " + id + " is counted wrong";
+  }
   for (const auto& [id, member] : state.members) {
-    counted += member.counted_memory;
     if (member.role == Role::kExclusive && member.counted_memory > 0) {
       return id + " has a claim, and its memory counts as shared";
     }
@@ -203,7 +262,7 @@ std::optional<std::string> broken_memory(const State& state) {
 std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
                                             const CpuSet& held) {
   if (auto broken = broken_listing(state)) return broken;
-  if (auto broken = broken_names(state)) return broken;
+  if (auto broken = state.broken_names()) return broken;
   if (auto broken = broken_pairing(state)) return broken;
   if (auto broken = broken_memory(state)) return broken;
   const topology::Ledger& ledger = state.ledger;

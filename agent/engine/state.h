@@ -2,6 +2,7 @@
 // alone; fences and readers see it const.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -164,6 +165,7 @@ struct PodRecord {
   // Ids of containers that were stopped and are not removed yet. A program that ends at once is
   // told to have stopped before it is told to have started.
   std::set<std::string, std::less<>> stopped;
+  Bytes counted_memory = 0;       // of its members together
   std::optional<CpuQuota> quota;  // of the pod's group, before it was taken away
   // The kubelet has no reason to write another one, until a container is resized or nobody listens
   // for a while.
@@ -228,14 +230,18 @@ struct State {
   // The member's partition, of these CPUs, is to be taken away before any file is written: somebody
   // else may run there next.
   void leave_partition(Member& member, const CpuSet& cpus);
-  // Its namespace, pod and name, by which others may mean it.
+  // Its namespace, pod and name, by which others may mean it, and whom it means.
   void name_member(Member& member, const std::string& name_space, const std::string& pod_name,
-                   const std::string& name);
-  // Whether `to` means a pod that has another container than the lender.
-  [[nodiscard]] bool has_pod_beside(const Member& lender, const policy::LendTo& to) const;
-  // The ids of all containers of that name in the namespace, ascending.
-  [[nodiscard]] const std::set<std::string>& named(const std::string& name_space,
-                                                   const std::string& name) const;
+                   const std::string& name, Lending lending);
+  // The containers that the lender's pod means, itself left out: all of the first pod that has one,
+  // and one more where another pod has one too.
+  [[nodiscard]] std::vector<const Member*> meant_by(const Member& lender) const;
+  // Whether it means a pod that has another container than the lender.
+  [[nodiscard]] bool means_pod_beside(const Member& lender) const;
+  // Those whose pods mean that container.
+  [[nodiscard]] std::vector<const Member*> lenders_to(const Member& borrower) const;
+  // What name_member() has listed is not what the members say: the first such thing as a sentence.
+  [[nodiscard]] std::optional<std::string> broken_names() const;
   // What the pod keeps, for who changes it.
   [[nodiscard]] KeptByName& change_kept(PodRecord& pod) {
     ++kept_revision_;
@@ -249,7 +255,7 @@ struct State {
   void note_unstarted_change() { ++unstarted_revision_; }
   // Grows with each of these changes: mostly a container is made and starts a moment later.
   [[nodiscard]] std::uint64_t unstarted_revision() const { return unstarted_revision_; }
-  // So much of the ledger's shared memory is for this one.
+  // So much of the ledger's shared memory is for this one. It is listed with its pod.
   void set_counted_memory(Member& member, Bytes bytes);
   // Those of one pod; none of an unknown one.
   [[nodiscard]] const std::vector<Member*>& members_of(std::string_view pod_id) const;
@@ -257,13 +263,16 @@ struct State {
   [[nodiscard]] const Member* find(std::string_view id) const;
 
  private:
-  void leave_pod(const Member& member);
+  void leave_pod(Member& member);
   void unname(const Member& member);
 
-  // Ids by namespace and another name.
-  using Index = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
-  Index named_;
-  Index of_pods_;
+  // Ids by a namespace and up to two other names.
+  using Names = std::array<std::string, 3>;
+  using Index = std::map<Names, std::set<std::string>>;
+  [[nodiscard]] static Names meant_names(const Member& lender);
+  Index named_;    // by container and pod
+  Index of_pods_;  // by pod
+  Index meaning_;  // lenders, by container and pod as they say them
   std::uint64_t kept_revision_ = 0;
   std::uint64_t unstarted_revision_ = 0;
 };

@@ -1,0 +1,3 @@
+pinion_program(engine_bench
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/engine_bench.cpp
+  LINK engine test_support bench_main)
