@@ -37,6 +37,19 @@ std::vector<CpuSet> files_below(const State& state, std::string_view name, const
 
 }  // namespace
 
+namespace {
+
+// The memory nodes of one that borrows these CPUs, where somebody else has left it others: its own
+// and theirs. Empty: as its file says.
+NodeSet mems_beside(const State& state, const Member& member, const CpuSet& lent) {
+  if (!member.applied || member.applied->mems.empty()) return {};
+  const NodeSet& has = member.applied->mems;
+  const NodeSet nodes = state.topology.nodes_of(lent);
+  return nodes.is_subset_of(has) ? NodeSet() : has | nodes;
+}
+
+}  // namespace
+
 std::string_view to_string(Cause cause) {
   switch (cause) {
     case Cause::kStart:
@@ -60,10 +73,14 @@ Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
   const CpuSet reserved = state.ledger.reserved() & state.topology.online;
   const bool on_reserved = state.ledger.strict() && member.system && !reserved.empty();
   const CpuSet open = state.keeper_of(member) != nullptr ? state.open_to_all({}) : pool;
+  const CpuSet lent = borrowed(state, member);
   // Shared ones are bound to no memory, for which a file that said otherwise has to name all of it;
-  // a lender stays bound, and leaves it to the borrower.
-  return {.cpus = (on_reserved ? reserved : open) | borrowed(state, member),
-          .mems = member.unbound ? state.topology.memory_nodes() : member.own.mems};
+  // a lender stays bound, and leaves it to the borrower. No node is taken from a borrower when a
+  // loan ends: the kernel would move the pages of all its jobs there.
+  NodeSet mems = member.own.mems;
+  if (!lent.empty()) mems = mems_beside(state, member, lent);
+  if (member.unbound) mems = state.topology.memory_nodes();
+  return {.cpus = (on_reserved ? reserved : open) | lent, .mems = mems};
 }
 
 CpuSet group_target(const State& state, std::string_view name, const QosGroup& group,

@@ -267,6 +267,31 @@ TEST(Loans, ARestartMovesNobodyForTheStaleRecordOfALender) {
   }
 }
 
+// Somebody has bound the borrower to the memory of another node than the lent cores'.
+TEST(Loans, TheMemoryOfLentCoresIsTheBorrowersToo) {
+  Driver node(test_support::xeon_snc2(), FenceKind::kLeaf);
+  const Unit host = borrower("vc-1");
+  node.run(host);
+  const Unit place = lender("p", 2);
+  const topology::NodeSet own = node.engine.state().topology.nodes_of(node.run(place));
+  ASSERT_EQ(own.count(), 1);
+  const auto bind = [&](const char* mems) {
+    Enforced seen;
+    seen.id = host.id();
+    seen.found = Applied{.cpus = wanted(node, host), .mems = test_support::mems(mems)};
+    (void)node.report(seen);
+    return node.engine.target_of(member(node, host)).mems;
+  };
+  const auto other = own == test_support::mems("1") ? "2" : "1";
+  EXPECT_EQ(bind(other), own | test_support::mems(other));
+  EXPECT_TRUE(bind("0-3").empty()) << "left as it is";
+  bind(other);
+  node.drain();
+  EXPECT_EQ(member(node, host).applied->mems, own | test_support::mems(other));
+  node.obey(node.stop(place));
+  EXPECT_TRUE(node.engine.target_of(member(node, host)).mems.empty()) << "no page is moved";
+}
+
 TEST(Loans, WhatIsLentIsSavedAsLongAsItIs) {
   Driver node(laptop(), FenceKind::kLeaf);
   const Unit host = borrower("vc-1");
