@@ -139,6 +139,7 @@ run_release() {
   esac
   scripts/kube.sh --all
   release -L "integration|e2e|charts|page|experiments" -E "$others"
+  if $whole; then scripts/rights.sh; else scripts/rights.sh --share 10; fi
   $whole || all_compiled
 }
 # Whether a target of either build has each source.
@@ -156,6 +157,7 @@ run_integration() {
 run_e2e() {
   scripts/kube.sh --all
   release -L "e2e|charts"
+  scripts/rights.sh
 }
 
 # The current containerd, which has to be built.
@@ -169,12 +171,14 @@ run_topology() {
   scripts/kube.sh
   scripts/kube.sh --topology
   release -L '^topology$'
+  scripts/rights.sh topology
 }
 
 # Kubernetes 1.37 with gangs of its own, and without them with some of the other tests.
 run_kube137() {
   scripts/kube.sh --v137 --all
   release -L kube137
+  if $whole; then scripts/rights.sh kube137; else scripts/rights.sh --share 3 kube137; fi
   PINION_E2E_KUBE=v137 release -L e2e -R '^(placing|terms|disturbance)_e2e_test'
 }
 

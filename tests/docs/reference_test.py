@@ -108,6 +108,22 @@ class Names(unittest.TestCase):
         self.assertEqual(sorted(told), sorted(alerts))
 
 
+class Rights(unittest.TestCase):
+    def test_every_right_of_the_extender_has_a_row_and_no_other(self):
+        chart = text_of("deploy/chart/pinion/templates/rbac.yaml")  # with what options add
+        rule = r"- {apiGroups: \[(.*?)\], resources: \[(.*?)\],(?: resourceNames: \[.*?\],)? verbs: \[(.*?)\]}"
+        rules = re.findall(rule, chart)
+        self.assertEqual(len(rules), chart.count("apiGroups:"), "a rule is written otherwise")
+        given = set()
+        for groups, resources, verbs in rules:
+            for group in groups.replace('"', "").split(", "):
+                given |= {f"{verb} {resource}{'.' if group else ''}{group}"
+                          for resource in resources.split(", ") for verb in verbs.split(", ")}
+        lines = [line.split() for line in text_of("tests/e2e/rights.txt").splitlines() if not line.startswith("#")]
+        self.assertEqual(sorted(" ".join(words[:2]) for words in lines), sorted(given))
+        self.assertEqual({len(words) for words in lines}, {4})
+
+
 class LogLines(unittest.TestCase):
     SOURCES = ("agent/**/*.cpp", "base/**/*.cpp", "base/*.h", "cluster/extender/**/*.cpp", "nri-plugin/**/*.cpp", "policy/*.cpp")
     AGENT = "## Log lines of the agent"

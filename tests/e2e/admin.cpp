@@ -5,6 +5,7 @@
 #include "cluster/extender/kube/answer.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
+#include "tests/e2e/rights.h"
 
 namespace pinion::e2e {
 
@@ -152,7 +153,7 @@ Status Admin::let_extender(const std::vector<std::string>& verbs, const std::str
                            const std::string& group) {
   const json named = {{"name", "extender-too"}};
   const json rule = {{"apiGroups", {group}}, {"resources", {resource}}, {"verbs", verbs}};
-  const json role = {{"metadata", named}, {"rules", json::array({rule})}};
+  const json role = {{"metadata", named}, {"rules", granted(json::array({rule}))}};
   const json binding = {{"metadata", named},
                         {"roleRef",
                          {{"apiGroup", "rbac.authorization.k8s.io"},

@@ -15,6 +15,7 @@
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/http.h"
 #include "cluster/files/job_file.h"
+#include "tests/e2e/rights.h"
 #include "tests/lab/files.h"
 #include "tests/lab/made.h"
 #include "tests/support/places.h"
@@ -232,6 +233,9 @@ Status Cluster::start_api_server(int port) {
       "--service-account-key-file=" + dir + "/accounts.key",
       "--service-account-signing-key-file=" + dir + "/accounts.key",
       "--etcd-compaction-interval=" + seconds(options_.compaction)};
+  const auto noted = flags_to_note_calls(dir, kExtenderUser);
+  if (!noted) return failure(noted.error());
+  argv.insert(argv.end(), noted->begin(), noted->end());
   // Service accounts are made by the controller manager; without one every pod would be refused.
   if (!options_.controller_manager) argv.emplace_back("--disable-admission-plugins=ServiceAccount");
   if (options_.native_gangs) {
@@ -342,7 +346,7 @@ Status Cluster::grant_rights_of_extender() {
   if (!objects) return failure(objects.error());
   const auto api = kube::Api::create(access());
   if (!api) return failure(api.error());
-  for (const json& object : *objects) {
+  for (json object : *objects) {
     const std::string kind = object.at("kind");
     std::string path = "/apis/rbac.authorization.k8s.io/v1/";
     if (kind == "Role" || kind == "RoleBinding") {
@@ -352,6 +356,7 @@ Status Cluster::grant_rights_of_extender() {
     } else {
       continue;
     }
+    if (object.contains("rules")) object["rules"] = granted(object["rules"]);
     const auto made = (*api)->create(path, object);
     if (!made && made.error().code != Errc::kConflict) return failure(made.error());
   }

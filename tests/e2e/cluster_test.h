@@ -6,12 +6,14 @@
 
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "tests/e2e/admin.h"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/collection.h"
 #include "tests/e2e/ok.h"
+#include "tests/e2e/rights.h"
 
 namespace pinion::e2e {
 
@@ -37,6 +39,9 @@ class ClusterTest : public testing::Test {
     admin_ = std::make_unique<Admin>(shared()->access());
   }
   void TearDown() override {
+    if (shared()) {
+      EXPECT_EQ(denied(shared()->folder()), std::set<std::string>()) << "to the extender";
+    }
     if (HasFailure() && shared()) std::cerr << shared()->logs() << '\n';
   }
 

@@ -9,6 +9,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
 #include "tests/e2e/pod_as_run.h"
+#include "tests/e2e/rights.h"
 #include "tests/e2e/webhook.h"
 #include "tests/lab/files.h"
 #include "tests/support/machine.h"
@@ -50,6 +51,9 @@ void Scene::TearDown() {
     for (const Bounced& bounced : nodes_->bounced()) {
       ADD_FAILURE() << bounced.pod << " bounced off " << bounced.node << ": " << bounced.text;
     }
+  }
+  if (cluster_) {
+    EXPECT_EQ(denied(cluster_->folder()), std::set<std::string>()) << "to the extender";
   }
   if (HasFailure() && cluster_) std::cerr << state() << cluster_->logs(log_lines()) << '\n';
 }

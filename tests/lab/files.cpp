@@ -57,7 +57,8 @@ std::string tail_of(const std::string& path, int lines) {
 
 Milliseconds patient(Milliseconds limit) {
   const char* factor = std::getenv("PINION_PATIENCE");
-  return limit * std::max(1, factor != nullptr ? std::atoi(factor) : 1);
+  return factor == nullptr ? limit
+                           : std::chrono::duration_cast<Milliseconds>(limit * std::atof(factor));
 }
 
 bool eventually(Milliseconds limit, const std::function<bool()>& condition) {

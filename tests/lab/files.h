@@ -21,7 +21,8 @@ Status write_existing(const std::string& path, const std::string& text);
 std::string tail_of(const std::string& path, int lines);
 
 // A limit of the lab's as it is on this machine: $PINION_PATIENCE times as long where that is set,
-// because an emulated machine is slower. All waits of the lab go through it.
+// because an emulated machine is slower, or below 1 where a test shall fail soon. All waits of the
+// lab go through it.
 Milliseconds patient(Milliseconds limit);
 
 // Asks `condition` every few milliseconds until it holds or patient(limit) has passed; says which.
