@@ -34,6 +34,7 @@ class Replicas : public Scene {
     Scene::TearDown();
   }
   const ExtenderProcess& deciding() override {
+    if (!service_) return extender();  // the replicas did not start
     // On a busy machine the one that leads may be late to say so.
     const std::string now = service_->ready();
     if (!now.empty()) follower_decides_ = now == follower().address();
@@ -100,8 +101,8 @@ class Replicas : public Scene {
 };
 
 TEST_F(Replicas, TheOtherOneGoesOnWhenTheLeaderIsKilled) {
-  start_replicas(4);
-  begin_gangs();
+  ASSERT_NO_FATAL_FAILURE(start_replicas(4));
+  ASSERT_NO_FATAL_FAILURE(begin_gangs());
   leader().kill();
   ASSERT_TRUE(follower_leads());
   end_gangs();
@@ -111,7 +112,7 @@ TEST_F(Replicas, TheOtherOneGoesOnWhenTheLeaderIsKilled) {
 TEST_F(Replicas, ASuccessorAnswersWithinTenSeconds) {
   const char* asked = std::getenv("PINION_E2E_ROUNDS");
   const int rounds = asked == nullptr ? 3 : std::atoi(asked);
-  start_replicas(1);
+  ASSERT_NO_FATAL_FAILURE(start_replicas(1));
   std::vector<double> all_s;
   for (int round = 0; round < rounds; ++round) {
     const auto killed = std::chrono::steady_clock::now();
@@ -130,8 +131,8 @@ TEST_F(Replicas, ASuccessorAnswersWithinTenSeconds) {
 
 // It does not know that it does not lead any more until it goes on.
 TEST_F(Replicas, ALeaderThatStandsStillForTooLongEnds) {
-  start_replicas(4);
-  begin_gangs();
+  ASSERT_NO_FATAL_FAILURE(start_replicas(4));
+  ASSERT_NO_FATAL_FAILURE(begin_gangs());
   leader().signal(SIGSTOP);
   ASSERT_TRUE(follower_leads());
   leader().signal(SIGCONT);
