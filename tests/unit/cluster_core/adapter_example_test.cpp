@@ -26,8 +26,16 @@ TEST(AdapterExample, StartsAllMembersOfAJobAndHearsThatTheyRun) {
   // README: begin
   Scheduler core({});
   core.exists("n1", true, now);
-  (void)core.report({.name = "n1", .topology = machine, .instance = "1", .generation = 1}, now);
-  core.submit("uid-of-wave", {.owner = {"hpc", "Job", "wave"}, .size = 2}, now);
+  NodeReport n1;
+  n1.name = "n1";
+  n1.topology = machine;
+  n1.instance = "1";
+  n1.generation = 1;
+  (void)core.report(n1, now);
+  JobSpec wave;
+  wave.owner = {"hpc", "Job", "wave"};
+  wave.size = 2;
+  core.submit("uid-of-wave", wave, now);
   for (const char* rank : {"r0", "r1"}) {
     topology::Request four;
     four.id = rank;
