@@ -40,7 +40,7 @@ struct ContainerView {
   std::string lent_to;        // the pod's and the container's name of that other, with a slash
   topology::CpuSet borrowed;  // what of `decided` is lent to it
   engine::NoLoan not_lent = engine::NoLoan::kNone;  // why it does not lend what it would
-  std::string why;                                  // of exclusive containers
+  std::string why;                                  // as logged, of those that do not wait
   std::string trouble;                              // empty when all is well
 };
 

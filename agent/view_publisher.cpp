@@ -42,6 +42,7 @@ ContainerView view_of(const engine::Engine& engine, const engine::Member& member
   view.task_group = member.labels.task_group;
   view.profile = member.labels.profile;
   if (view.exclusive) view.why = topology::to_string(member.why);
+  if (member.role == engine::Role::kShared) view.why = member.shared_why;
   view.trouble = member.trouble;
   return view;
 }

@@ -377,6 +377,7 @@ std::optional<std::string> Engine::find_place(Member& member, const Entitlement&
 void Engine::place_shared(Member& member, const std::string& why, const Pod& pod,
                           Effects& effects) {
   member.role = Role::kShared;
+  member.shared_why = why;
   member.trouble.clear();
   trim_kept(member, pod);
   for (const Member* other : state_.members_of(member.pod_id)) {  // their pod's quota is due again

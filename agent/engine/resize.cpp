@@ -55,6 +55,7 @@ std::optional<std::string> Engine::resize(Member& member, const Entitlement& ent
                                           const Pod& pod, Effects& effects) {
   if (entitlement.kind == Entitlement::Kind::kShared) {
     if (member.role == Role::kWaiting) member.trouble.clear();
+    member.shared_why = entitlement.text;
     if (std::exchange(member.role, Role::kShared) != Role::kExclusive) return std::nullopt;
     member.unbound = member.unbound || !member.own.mems.empty();
     member.own = {};

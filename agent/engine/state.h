@@ -66,6 +66,7 @@ struct Size {
   topology::Request request;  // what it was given `own` for, or waits for
   Cpuset own;                 // kExclusive: what it was given
   topology::Why why;          // kExclusive: how `own` was chosen
+  std::string shared_why;     // kShared: why it has no CPUs alone
   std::string trouble;        // why it is not as it should be; empty when it is
   Role role = Role::kShared;
   bool unbound = false;  // its memory was bound to its cores' NUMA nodes, and is so no more

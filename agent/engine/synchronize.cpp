@@ -191,6 +191,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     } else {
       if (member.role == Role::kWaiting) member.trouble.clear();
       member.role = Role::kShared;
+      member.shared_why = std::move(entitlement.text);
       count_memory(member);
       shared.insert(seen.cpus.to_string());
     }

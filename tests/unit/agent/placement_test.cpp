@@ -74,6 +74,33 @@ TEST_P(BothFences, ASharedContainerGetsThePool) {
   EXPECT_EQ(node.engine.counters().shared_placed, 1U);
 }
 
+TEST_P(BothFences, ASharedContainerKeepsWhyItIs) {
+  Settings settings;
+  settings.defaults.pods = policy::ExclusivePods::kAnnotated;
+  Driver node(xeon_snc2(), GetParam(), settings);
+  const Unit unit = rank("r", 4);
+  const auto logged = node.create(unit).notes;
+  const auto why = node.engine.state().find(unit.id())->shared_why;
+  EXPECT_THAT(why, HasSubstr("exclusivePods is 'annotated'"));
+  ASSERT_FALSE(logged.empty());
+  EXPECT_THAT(logged.back().fields, testing::Contains(std::pair(std::string("why"), why)));
+
+  Driver restarted(xeon_snc2(), GetParam(), settings);
+  (void)restarted.handle(all_running({unit}));
+  EXPECT_EQ(restarted.engine.state().find(unit.id())->shared_why, why) << "no line says it there";
+}
+
+TEST_P(BothFences, AResizeChangesWhyAContainerIsShared) {
+  Driver node(xeon_snc2(), GetParam());
+  const Unit unit = rank("r", 2);
+  node.run(unit);
+  node.obey(node.update(unit, test_support::cpu(1500)));
+  const auto why = [&] { return node.engine.state().find(unit.id())->shared_why; };
+  EXPECT_THAT(why(), HasSubstr("1500m"));
+  node.obey(node.update(unit, test_support::cpu(2500)));
+  EXPECT_THAT(why(), HasSubstr("2500m"));
+}
+
 TEST_P(BothFences, ARefusalSaysWhyAndLeavesNothingBehind) {
   struct Case {
     const char* name;

@@ -114,6 +114,13 @@ TEST_F(ViewOfANode, ShowsWhatAPodKeepsForContainersThatDoNotRun) {
   EXPECT_EQ(view()->ledger.find(kept.claim)->cpus, own.decided.cpus);
 }
 
+TEST_F(ViewOfANode, SaysWhyAContainerHasNoCoresOfItsOwn) {
+  const test_support::Unit unit = test_support::shared("s");
+  ASSERT_FALSE(node_.handle(engine::CreateContainer{unit.pod, unit.container}).refusal);
+  ASSERT_EQ(view()->containers.size(), 1U);
+  EXPECT_EQ(view()->containers.front().why, "its pod is BestEffort, not Guaranteed");
+}
+
 TEST_F(ViewOfANode, ShowsWhatAnnotationsMayAskAlsoAfterAReload) {
   EXPECT_EQ(view()->privileges, engine::Defaults().privileges);
   const std::uint64_t version = node_.version();
