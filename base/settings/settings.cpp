@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/utf8.h"
 #include "base/whole_file.h"
 #include "base/yaml_documents.h"
@@ -31,7 +32,9 @@ std::string flag_of(const Setting& setting) {
 Status apply_value(const Setting& setting, const YAML::Node& value) {
   if (value.IsScalar()) return setting.set(value.Scalar());
   if (setting.set_tree && (value.IsMap() || value.IsSequence())) return setting.set_tree(value);
-  return failure(Errc::kInvalid, "expected a single value");
+  return failure(Errc::kInvalid,
+                 value.IsSequence() ? "expected a single value: several go in one text, with commas"
+                                    : "expected a single value");
 }
 
 namespace {
@@ -220,20 +223,6 @@ Result<bool> parse_bool(const std::string& text) {
   if (text == "true") return true;
   if (text == "false") return false;
   return failure(Errc::kInvalid, "'" + text + "' is neither true nor false");
-}
-
-Result<std::chrono::milliseconds> parse_duration(const std::string& text) {
-  long value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string unit(static_cast<const char*>(end), text.data() + text.size());
-  const std::map<std::string, long> units = {{"ms", 1}, {"s", 1000}, {"m", 60'000}};
-  const auto factor = units.find(unit);
-  const bool has_unit = factor != units.end();
-  const bool is_none = value == 0 && unit.empty();
-  if (error != std::errc() || !(has_unit || is_none) || value < 0 || value > 3'600'000) {
-    return failure(Errc::kInvalid, "'" + text + "' is not a duration such as 500ms, 10s or 5m");
-  }
-  return std::chrono::milliseconds(has_unit ? value * factor->second : 0);
 }
 
 namespace {

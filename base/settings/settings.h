@@ -74,8 +74,6 @@ Status read_yaml(const std::string& text, const std::vector<Setting>& settings,
 
 // "true" or "false". Error: kInvalid.
 Result<bool> parse_bool(const std::string& text);
-// "500ms", "10s", "5m", "0". Error: kInvalid.
-Result<std::chrono::milliseconds> parse_duration(const std::string& text);
 // The parts of a list, without blanks before them; of an empty one none.
 [[nodiscard]] std::vector<std::string> parts_of(std::string_view list, char separator);
 // Of a value that is none of the `known`, which are named. Error: kInvalid.

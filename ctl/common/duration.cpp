@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
-#include <utility>
 
 namespace pinion::ctl {
 namespace {
-
-constexpr double kWeekMs = 7.0 * 24 * 3600 * 1000;
 
 // A plain decimal number from the front of the text, which is shortened by it; no sign, no
 // exponent, no "inf".
@@ -116,24 +112,6 @@ Result<std::optional<double>> bound(std::string_view text, PartTimes times) {
 }
 
 }  // namespace
-
-Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
-  const std::string given(text);
-  const auto wrong = [&] {
-    return failure(Errc::kInvalid, "'" + given + "' is no duration such as 500ms, 1s, 10m or 2h");
-  };
-  const auto number = take_number(text);
-  if (!number) return wrong();
-  double factor = 0;
-  constexpr std::array<std::pair<std::string_view, double>, 5> units = {
-      {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60e3}, {"h", 3600e3}}};
-  for (const auto& [unit, milliseconds] : units) {
-    if (text == unit) factor = milliseconds;
-  }
-  const double length = *number * factor;
-  if (length < 1 || length > kWeekMs) return wrong();
-  return std::chrono::milliseconds(std::llround(length));
-}
 
 Result<double> parse_time(std::string_view text) {
   std::string_view rest = text;

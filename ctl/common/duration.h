@@ -1,7 +1,6 @@
-// Lengths and points of time as people write them.
+// Points of time, and parts of a recording, as people write them.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,10 +8,6 @@
 #include "base/error.h"
 
 namespace pinion::ctl {
-
-// "250ms", "1s", "1.5s", "10m", "2h"; a bare number is seconds. More than 0, at most a week. Error:
-// kInvalid.
-Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 
 // Unix seconds ("1767225600", "1767225600.5") or RFC 3339 ("2026-01-01T00:00:00Z",
 // "2026-01-01T01:00:00.5+01:00"), as Unix seconds. Error: kInvalid.

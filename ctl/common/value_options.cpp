@@ -4,7 +4,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "base/cli/table.h"
-#include "ctl/common/duration.h"
+#include "base/duration.h"
 
 namespace pinion::ctl {
 
@@ -18,6 +18,8 @@ void add_duration_option(CLI::App& command, const std::string& name,
           [&value, name](const std::string& text) {
             const auto duration = parse_duration(text);
             if (!duration) throw CLI::ValidationError(name, duration.error().text);
+            if (duration->count() == 0)
+              throw CLI::ValidationError(name, "it has to be more than 0");
             value = *duration;
           },
           help + ", as 500ms, 2s or 10m; default: " + initial)

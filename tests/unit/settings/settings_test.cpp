@@ -57,7 +57,7 @@ TEST(Settings, NoTimeIsATimeWhereItMayBe) {
     EXPECT_TRUE(done) << text << ": " << done.error().text;
     EXPECT_EQ(value, 0s) << text;
     EXPECT_EQ(setting.show(), "0s");
-    EXPECT_FALSE(setting.set("0h"));
+    EXPECT_FALSE(setting.set("0d"));
   }
 }
 
@@ -139,14 +139,15 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"no_text", "name: a\n\x01\x01", "line 2: a control character"},
         Bad{"no_utf8", "name: a\nb: \xff{\n", "line 2: no UTF-8"},
         Bad{"no_map", "- a\n", "expected a map of settings"},
-        Bad{"a_list", "name: [a]\n", "line 1: name: expected a single value"},
+        Bad{"a_list", "name: [a]\n",
+            "line 1: name: expected a single value: several go in one text, with commas"},
         Bad{"two_lines", "name: \"a\\nb\"\n", "line 1: name: a control character in it"},
         Bad{"word", "level: middle\n",
             "line 1: level: unknown value 'middle', use one of: low, high"},
         Bad{"no_time", "waitTime: 5\n",
-            "line 1: waitTime: '5' is not a duration such as 500ms, 10s or 5m"},
+            "line 1: waitTime: '5' is not a duration such as 500ms, 10s, 5m or 2h"},
         Bad{"time_below_none", "waitTime: -1s\n",
-            "line 1: waitTime: '-1s' is not a duration such as 500ms, 10s or 5m"},
+            "line 1: waitTime: '-1s' is not a duration such as 500ms, 10s, 5m or 2h"},
         Bad{"no_time_at_all", "waitTime: 0\n", "line 1: waitTime: '0' is not between 100ms and 2m"},
         Bad{"time_too_long", "waitTime: 5m\n",
             "line 1: waitTime: '5m' is not between 100ms and 2m"},
