@@ -1,6 +1,7 @@
 #include "agent/release/release.h"
 
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 #include "agent/cgroup/quota_files.h"
@@ -39,6 +40,11 @@ Status check_no_agent(const std::string& root) {
 }  // namespace
 
 Result<NodeReleased> release_node(const std::string& host_root, const std::string& state_dir) {
+  // The lock would make it.
+  if (std::error_code none; !std::filesystem::is_directory(state_dir, none)) {
+    return failure(Errc::kNotFound, "there is no folder " + state_dir +
+                                        ": the agent's stateDir is to be named with --state-dir");
+  }
   const auto lock = lock_state_dir(state_dir);
   if (!lock) return failure(lock.error());
   const std::string root = host_root == "/" ? "" : host_root;

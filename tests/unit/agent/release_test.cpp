@@ -118,6 +118,15 @@ TEST_F(ReleaseNode, PodsKeepNothingAnyMore) {
   }
 }
 
+TEST_F(ReleaseNode, AFolderThatIsNotThereIsNotMade) {
+  const std::string typo = dir_.path() / "piniom";
+  const auto done = agent::release_node(dir_.path(), typo);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::kNotFound);
+  EXPECT_THAT(done.error().text, testing::HasSubstr(typo));
+  EXPECT_FALSE(std::filesystem::exists(typo));
+}
+
 TEST_F(ReleaseNode, SaysWhenWhatTheyKeepCannotBeTakenAway) {
   std::filesystem::remove(kept_);
   std::filesystem::create_directory(kept_);
