@@ -39,14 +39,10 @@ struct Output {
 };
 
 // Appends what is there; false at the end.
-bool read_some(const Fd& from, std::string& text, std::size_t limit, bool& too_much) {
+bool read_some(const Fd& from, std::string& text) {
   std::array<char, 65536> part{};
   const ssize_t n = read(from.get(), part.data(), part.size());
   if (n < 0) return errno == EINTR;
-  if (text.size() + static_cast<std::size_t>(n) > limit) {
-    too_much = true;
-    return n > 0;  // read on, so that it can end
-  }
   text.append(part.data(), static_cast<std::size_t>(n));
   return n > 0;
 }
@@ -55,7 +51,6 @@ bool read_some(const Fd& from, std::string& text, std::size_t limit, bool& too_m
 Output collect(const Fd& out, const Fd& errors, const RunLimits& limits) {
   const auto begin = Clock::now();
   Output output;
-  bool complaint_cut = false;
   std::array<pollfd, 2> both{pollfd{.fd = out.get(), .events = POLLIN, .revents = 0},
                              pollfd{.fd = errors.get(), .events = POLLIN, .revents = 0}};
   while (both[0].fd >= 0 || both[1].fd >= 0) {
@@ -68,13 +63,16 @@ Output collect(const Fd& out, const Fd& errors, const RunLimits& limits) {
           static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(left).count()) + 1;
     }
     if (poll(both.data(), both.size(), wait_ms) < 0 && errno != EINTR) break;
-    if (both[0].fd >= 0 && both[0].revents != 0 &&
-        !read_some(out, output.out, limits.out_bytes, output.too_much)) {
-      both[0].fd = -1;
+    if (both[0].fd >= 0 && both[0].revents != 0 && !read_some(out, output.out)) both[0].fd = -1;
+    if (output.out.size() > limits.out_bytes) {
+      output.too_much = true;
+      output.out.clear();  // read on, so that it can end
     }
-    if (both[1].fd >= 0 && both[1].revents != 0 &&
-        !read_some(errors, output.errors, kMostComplaint, complaint_cut)) {
+    if (both[1].fd >= 0 && both[1].revents != 0 && !read_some(errors, output.errors)) {
       both[1].fd = -1;
+    }
+    if (output.errors.size() > kMostComplaint) {
+      output.errors.erase(0, output.errors.size() - kMostComplaint);
     }
   }
   return output;

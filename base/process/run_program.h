@@ -18,7 +18,7 @@ struct RunLimits {
 struct RunEnd {
   int status = 0;  // as a shell gives it: 128 + the signal that ended it
   std::string out;
-  std::string errors;  // of its standard error the first 1000 bytes, without the last line's end
+  std::string errors;  // of its standard error the last 1000 bytes, without the last line's end
 };
 
 // argv[0] is looked up in PATH when it has no '/'. With a limit of time it has no input, no signal

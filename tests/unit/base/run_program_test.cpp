@@ -18,6 +18,14 @@ TEST(RunProgram, GivesWhatItPrintsAndHowItEnds) {
   EXPECT_EQ(killed->status, 137);
 }
 
+// What is wrong stands at the end.
+TEST(RunProgram, KeepsTheEndOfALongComplaint) {
+  const auto end = run_program({"sh", "-c", "head -c 100000 /dev/zero >&2; echo why >&2; exit 1"});
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->errors.size(), 999U);
+  EXPECT_TRUE(end->errors.ends_with("why"));
+}
+
 TEST(RunProgram, WhatTakesTooLongIsKilledWithItsChildren) {
   // The child holds the pipe: without it being killed this would last as long.
   const auto end = run_program({"sh", "-c", "sleep 600 & wait"}, {.time = milliseconds(50)});
