@@ -16,8 +16,10 @@ Result<std::string> run_kubectl(const std::string& program,
   if (end->status == 0) return std::move(end->out);
   const bool forbidden = end->errors.find("Forbidden") != std::string::npos ||
                          end->errors.find("forbidden") != std::string::npos;
+  // The last line says it; before it kubectl's library writes one for each of its own attempts.
+  const std::string last = end->errors.substr(end->errors.rfind('\n') + 1);
   return failure(forbidden ? Errc::kDenied : Errc::kUnavailable,
-                 program + ": " + (end->errors.empty() ? "failed" : end->errors));
+                 program + ": " + (last.empty() ? "failed" : last));
 }
 
 void add_kubectl_options(CLI::App& command, KubectlOptions& options) {

@@ -10,9 +10,9 @@
 
 namespace pinion::ctl {
 
-// What the program prints with these arguments, of at most 256 MiB; its standard error goes into
-// the error. Errors: kNotFound where there is no such program, kDenied where the API server forbids
-// it, kUnavailable for all else.
+// What the program prints with these arguments, of at most 256 MiB; the last line of its
+// standard error goes into the error. Errors: kNotFound where there is no such program, kDenied
+// where the API server forbids it, kUnavailable for all else.
 Result<std::string> run_kubectl(const std::string& program,
                                 const std::vector<std::string>& arguments);
 

@@ -34,14 +34,18 @@ Finding ready(const v1::NodeState& node) {
                    : "wait a few seconds; where it stays so, look at the agent's log");
 }
 
-Findings fence(const v1::NodeState& node) {
+Finding fence(const v1::NodeState& node, const std::string& configured) {
   const std::string id = "fence";
-  if (node.fence() != "runtime") return {good(id, "others are kept off by: " + node.fence())};
-  return {warning(id,
-                  "others are kept off by updates through the runtime, the slowest and weakest "
-                  "way: the agent cannot write cgroup files",
-                  "mount /sys/fs/cgroup writable into its pod and give it CAP_DAC_OVERRIDE, as the "
-                  "chart does, unless its configuration says fence: runtime on purpose")};
+  if (node.fence() != "runtime") return good(id, "others are kept off by: " + node.fence());
+  const std::string what =
+      "others are kept off by updates through the runtime, the slowest and weakest way: ";
+  if (configured == "runtime") {
+    return warning(id, what + "the agent's configuration says fence: runtime",
+                   "unless that is on purpose, leave it out, and restart the agent");
+  }
+  return warning(id, what + "the agent cannot write cgroup files",
+                 "mount /sys/fs/cgroup writable into its pod and give it CAP_DAC_OVERRIDE, as the "
+                 "chart does");
 }
 
 Finding drift(const v1::Snapshot& snapshot) {
@@ -88,7 +92,7 @@ Findings check_agent(const AgentFacts& agent) {
   findings.push_back(
       good("agent", "pinion-agent " + node.version() + " answers at " + agent.address));
   findings.push_back(ready(node));
-  for (Finding& each : fence(node)) findings.push_back(std::move(each));
+  findings.push_back(fence(node, agent.configured_fence));
   findings.push_back(drift(*agent.snapshot));
   return findings;
 }

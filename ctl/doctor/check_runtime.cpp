@@ -1,3 +1,5 @@
+#include <cerrno>
+
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/words.h"
 
@@ -6,11 +8,23 @@ namespace {
 
 constexpr const char* kSection = "[plugins.\"io.containerd.nri.v1.nri\"]";
 
+bool is_elsewhere(const RuntimeFacts& runtime, const ContainerdSettings& settings) {
+  return !settings.nri_socket.empty() && settings.nri_socket != runtime.socket_path;
+}
+
 // What containerd's configuration has to do with a socket that does not answer.
 Finding explain(const RuntimeFacts& runtime) {
   const std::string id = "nri";
   const std::string what = "nobody answers at the runtime's NRI socket " + runtime.socket_path;
   const std::string restart = ", and restart containerd; running containers stay";
+  // The socket is there, and who made it is not. Where its configuration tells more, that comes
+  // first.
+  const bool told = runtime.settings && (runtime.settings->nri_disabled.value_or(false) ||
+                                         is_elsewhere(runtime, *runtime.settings));
+  if (runtime.socket.error().sys_errno == ECONNREFUSED && !told) {
+    return error(id, what + " (" + runtime.socket.error().text + ")",
+                 "is the runtime running? systemctl status containerd, or crio");
+  }
   if (!runtime.settings) {
     return error(id, what + " (" + runtime.socket.error().text + ")",
                  "switch NRI on in the runtime's configuration: docs/install.md");
@@ -27,7 +41,7 @@ Finding explain(const RuntimeFacts& runtime) {
                      " does not say that NRI is on, and containerd 1.7 has it off by default",
                  std::string("write disable = false below ") + kSection + in + restart);
   }
-  if (!settings.nri_socket.empty() && settings.nri_socket != runtime.socket_path) {
+  if (is_elsewhere(runtime, settings)) {
     return error(id, what + ": containerd's is " + settings.nri_socket + ", by its configuration",
                  "set nriSocket to that in the agent's configuration");
   }

@@ -82,7 +82,8 @@ void add_doctor_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--root", options->read.root,
                    "Where the node's / is; /host in a pod of kubectl debug node/NAME")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
   command
       ->add_option("--kubelet-config", options->read.kubelet_config,
                    "The kubelet's configuration, where its flags do not say it")

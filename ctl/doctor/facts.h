@@ -79,6 +79,7 @@ struct AgentFacts {
   Result<v1::Snapshot> snapshot = failure(Errc::kNotFound, "not asked");
   std::string config_path;                              // empty: none found
   std::optional<topology::CpuSet> configured_reserved;  // by its configuration
+  std::string configured_fence;                         // the same; empty: not stated
   std::optional<std::uint64_t> capabilities;            // effective ones of the process, as bits
   Unread unread;
 };

@@ -26,11 +26,15 @@ constexpr const char* kKubeletConfig = "/var/lib/kubelet/config.yaml";
 constexpr const char* kContainerdConfig = "/etc/containerd/config.toml";
 constexpr std::size_t kMaxFiles = 64;  // of a pattern
 
-const std::vector<ProgramKey> kAgentKeys = {
-    {"apiListen", "api-listen"},   {"apiCert", "api-cert"},
-    {"apiKey", "api-key"},         {"apiClientCA", "api-client-ca"},
-    {"nriSocket", "nri-socket"},   {"reservedSystemCPUs", "reserved-cpus"},
-    {"kubeletDir", "kubelet-dir"}, {"stateDir", "state-dir"}};
+const std::vector<ProgramKey> kAgentKeys = {{"apiListen", "api-listen"},
+                                            {"apiCert", "api-cert"},
+                                            {"apiKey", "api-key"},
+                                            {"apiClientCA", "api-client-ca"},
+                                            {"nriSocket", "nri-socket"},
+                                            {"reservedSystemCPUs", "reserved-cpus"},
+                                            {"kubeletDir", "kubelet-dir"},
+                                            {"stateDir", "state-dir"},
+                                            {"fence", "fence"}};
 const std::vector<ProgramKey> kExtenderKeys = {{"tlsCert", "tls-cert"},
                                                {"tlsClientCA", "tls-client-ca"},
                                                {"agentCert", "agent-cert"},
@@ -149,6 +153,7 @@ AgentFacts read_agent(const ReadOptions& options, const Program& agent) {
   auto client = connect_agent(source);
   facts.snapshot = client ? client->snapshot(/*figures=*/false) : failure(client.error());
   const std::string reserved = value_of(agent.settings, "reservedSystemCPUs", "");
+  facts.configured_fence = value_of(agent.settings, "fence", "");
   if (!agent.config_path.empty() || facts.running) {
     auto cpus = topology::CpuSet::parse(reserved);
     if (cpus) {

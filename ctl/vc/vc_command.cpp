@@ -27,7 +27,7 @@ int run(const VcOptions& options) {
   const auto text = run_kubectl(options.kubectl, std::move(arguments));
   if (!text && text.error().code == Errc::kDenied && options.name_space.empty()) {
     return report({.code = Errc::kDenied,
-                   .text = text.error().text + "\nOf a single namespace: --namespace NAME"});
+                   .text = text.error().text + "; of a single namespace: --namespace NAME"});
   }
   if (!text) return report(text.error());
   const auto clusters = read_virtual_clusters(*text);

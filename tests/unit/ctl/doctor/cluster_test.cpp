@@ -175,8 +175,20 @@ TEST(DoctorOfACluster, AgentsAloneAreEnough) {
 }
 
 TEST(DoctorOfACluster, NothingReadIsNothingGood) {
-  EXPECT_THAT(check_cluster(ClusterFacts()),
+  ClusterFacts facts;
+  facts.webhooks = failure(Errc::kDenied, "forbidden");
+  EXPECT_THAT(check_cluster(facts),
               AllOf(SizeIs(4), Each(Field(&Finding::severity, Severity::kUnknown))));
+}
+
+TEST(DoctorOfACluster, AnApiServerThatIsNotReachedIsSaidOnce) {
+  const Error why{Errc::kUnavailable, 0, "kubectl: the connection was refused"};
+  ClusterFacts facts;
+  facts.nodes = failure(why);
+  facts.pods = failure(why);
+  facts.webhooks = failure(why);
+  facts.renewals = failure(why);
+  EXPECT_THAT(check_cluster(facts), AllOf(SizeIs(1), Each(Field(&Finding::what, why.text))));
 }
 
 TEST(ClusterObjects, NodesAreRead) {
@@ -316,6 +328,9 @@ TEST(Kubectl, SaysWhyItFailed) {
              Errc::kDenied, "Forbidden"},
         Case{"refused", "/bin/sh", "echo 'connection refused' >&2; exit 1", Errc::kUnavailable,
              "connection refused"},
+        Case{"the last of several lines", "/bin/sh",
+             "echo 'E1128 memcache.go:265' >&2; echo 'connection refused' >&2; exit 1",
+             Errc::kUnavailable, "/bin/sh: connection refused"},
         Case{"silent", "/bin/sh", "exit 3", Errc::kUnavailable, "failed"},
         Case{"killed", "/bin/sh", "kill -9 $$", Errc::kUnavailable, "failed"}}) {
     SCOPED_TRACE(one.name);

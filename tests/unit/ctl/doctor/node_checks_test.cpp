@@ -151,6 +151,27 @@ INSTANTIATE_TEST_SUITE_P(
                   n.runtime.settings->version = 3;
                 },
                 Severity::kError, "nri", "nobody listens", "restart containerd"},
+        Spoiled<Node>{"RuntimeStopped",
+                [](Node& n) {
+                  n.runtime.settings->nri_disabled.reset();
+                  n.runtime.socket =
+                      failure(Error{Errc::kUnavailable, ECONNREFUSED, "connection refused"});
+                },
+                Severity::kError, "nri", "connection refused", "is the runtime running?"},
+        Spoiled<Node>{"StoppedRuntimeOfAnotherKind",
+                [](Node& n) {
+                  n.runtime.settings.reset();
+                  n.runtime.socket =
+                      failure(Error{Errc::kUnavailable, ECONNREFUSED, "connection refused"});
+                },
+                Severity::kError, "nri", "connection refused", "is the runtime running?"},
+        Spoiled<Node>{"StaleSocketAndNriOff",
+                [](Node& n) {
+                  n.runtime.settings->nri_disabled = true;
+                  n.runtime.socket =
+                      failure(Error{Errc::kUnavailable, ECONNREFUSED, "connection refused"});
+                },
+                Severity::kError, "nri", "NRI is off", "disable = false"},
         Spoiled<Node>{"NriElsewhere",
                 [](Node& n) {
                   n.runtime.socket = failure(Errc::kNotFound, "no such file");
@@ -215,6 +236,12 @@ INSTANTIATE_TEST_SUITE_P(
                   n.state().mutable_runtime()->set_phase("disconnected");
                 },
                 Severity::kError, "agent-ready", "disconnected", "the check nri"},
+        Spoiled<Node>{"WeakFenceByConfiguration",
+                [](Node& n) {
+                  n.state().set_fence("runtime");
+                  n.agent.configured_fence = "runtime";
+                },
+                Severity::kWarning, "fence", "configuration says fence: runtime", "on purpose"},
         Spoiled<Node>{"WeakFence", [](Node& n) { n.state().set_fence("runtime"); }, Severity::kWarning,
                 "fence", "cannot write cgroup files", "CAP_DAC_OVERRIDE"},
         Spoiled<Node>{

@@ -282,11 +282,12 @@ TEST_F(DoctorReads, AsksAnAgentThatListensElsewhereAtItsSocket) {
 // The package's file, where no agent runs.
 TEST_F(DoctorReads, TheSettingsOfAnAgentThatIsDown) {
   std::filesystem::remove_all(path("proc/60"));
-  write("etc/pinion/agent.yaml", "reservedSystemCPUs: 0-1\n");
+  write("etc/pinion/agent.yaml", "reservedSystemCPUs: 0-1\nfence: runtime\n");
   const AgentFacts facts = read().agent;
   EXPECT_FALSE(facts.running);
   EXPECT_EQ(facts.address, "unix:" + path("run/pinion/agent.sock"));
   EXPECT_EQ(facts.configured_reserved, topology::CpuSet({0, 1}));
+  EXPECT_EQ(facts.configured_fence, "runtime");
   EXPECT_EQ(facts.capabilities, std::nullopt);
 }
 
