@@ -5,6 +5,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <cstdio>
+#include <string>
+
 #include "base/cli/output.h"
 
 namespace pinion {
@@ -19,7 +22,12 @@ inline int run_subcommand(CLI::App& app, int argc, char** argv, const int& exit_
     // Whoever misspells a subcommand is to read which word it is.
     const auto unknown = app.remaining();
     if (app.get_subcommands().empty() && !unknown.empty()) {
-      app.exit(CLI::ExtrasError(unknown));
+      std::string known;
+      for (const CLI::App* each : app.get_subcommands({})) {
+        known += (known.empty() ? "" : ", ") + each->get_name();
+      }
+      std::fprintf(stderr, "%s: no command '%s', use one of: %s\n", app.get_name().c_str(),
+                   unknown.front().c_str(), known.c_str());
     } else {
       app.exit(error);
     }

@@ -216,7 +216,11 @@ void add_top_command(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"auto", "always", "never"}));
   command->add_option("--count", options->count, "So many tables, below each other")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check([](const std::string& text) {
+        const bool whole = text.find_first_not_of("0123456789") == std::string::npos;
+        const bool some = text.find_first_not_of('0') != std::string::npos;
+        return whole && some ? std::string() : "'" + text + "' is not a whole number from 1";
+      });
   command->add_flag("--once", options->once, "One table; of a recording its last snapshot");
   command->add_flag("--json", options->json,
                     "A line of JSON for each look, as `pinionctl record` writes it");
