@@ -11,10 +11,10 @@ TEST(ParseDuration, ReadsWhatPeopleWrite) {
   const std::pair<const char*, int> cases[] = {
       {"0.25s", 250},  {"500ms", 500},      {"1s", 1000}, {"1.5s", 1500}, {"10m", 600000},
       {"2h", 7200000}, {"168h", 604800000}, {"0", 0},     {"0s", 0}};
-  for (const auto& [text, milliseconds] : cases) {
+  for (const auto& [text, expected] : cases) {
     const auto duration = parse_duration(text);
     ASSERT_TRUE(duration) << text;
-    EXPECT_EQ(duration->count(), milliseconds) << text;
+    EXPECT_EQ(duration->count(), expected) << text;
   }
 }
 
