@@ -12,7 +12,7 @@
 namespace pinion {
 namespace {
 
-constexpr double kWeekMs = 7.0 * 24 * 3600 * 1000;
+constexpr double kMostMs = 3650.0 * 24 * 3600 * 1000;
 constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
     {{"ms", 1}, {"s", 1000}, {"m", 60e3}, {"h", 3600e3}}};
 
@@ -30,7 +30,7 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const double length = has_unit ? number * known->second : number;
   const bool good =
       read.ec == std::errc() && read.ptr == text.data() + digits &&
-      (length == 0 ? has_unit || unit.empty() : has_unit && length >= 1 && length <= kWeekMs);
+      (length == 0 ? has_unit || unit.empty() : has_unit && length >= 1 && length <= kMostMs);
   if (!good) {
     return failure(Errc::kInvalid,
                    quoted_value(text) + " is not a duration such as 500ms, 10s, 5m or 2h");

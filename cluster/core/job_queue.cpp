@@ -1,5 +1,6 @@
 #include "cluster/core/job_queue.h"
 
+#include <set>
 #include <tuple>
 #include <utility>
 

@@ -141,6 +141,7 @@ std::vector<Wish> read_wishes(YamlEntry& entry, const Elastic& elastic) {
     if (entry.error()) return {};
   }
   std::vector<Wish> in_order;
+  in_order.reserve(wishes.size());
   for (const auto& [after, workers] : wishes) {
     in_order.push_back({.after = after, .workers = workers});
   }

@@ -40,13 +40,11 @@ const NodeChoices::Chosen& NodeChoices::chosen_in(const Job& job, const std::str
 const NodeChoices::Chosen& NodeChoices::choose(const Job& job,
                                                const std::vector<std::string>& partitions,
                                                const Shape& shape) {
-  const Chosen* most = nullptr;
+  const Chosen* most = &chosen_in(job, partitions.front());
   for (const std::string& partition : partitions) {
     const Chosen& chosen = chosen_in(job, partition);
     if (enough(shape, chosen.choice)) return chosen;
-    if (most == nullptr || chosen.choice.nodes.size() > most->choice.nodes.size()) {
-      most = &chosen;
-    }
+    if (chosen.choice.nodes.size() > most->choice.nodes.size()) most = &chosen;
   }
   return *most;
 }

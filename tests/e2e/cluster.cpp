@@ -242,10 +242,17 @@ Status Cluster::start_api_server(int port) {
     argv.emplace_back(kNativeGangs);
     argv.emplace_back("--runtime-config=scheduling.k8s.io/v1beta1=true");
   }
+  const std::uintmax_t begin = noted_calls(dir);
   auto server = run("kube-apiserver", std::move(argv));
   if (!server) return failure(server.error());
   api_server_ = *std::move(server);
-  return wait_for_api_server();
+  Status ready = wait_for_api_server();
+  starts_.emplace_back(begin, noted_calls(dir));
+  return ready;
+}
+
+std::set<std::string> Cluster::denied() const {
+  return e2e::denied(folder(), starts_);
 }
 
 Status Cluster::wait_for_api_server() {

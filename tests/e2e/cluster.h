@@ -4,10 +4,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -82,6 +85,8 @@ class Cluster {
 
   // Grants what deploy/base does; a second time changes nothing.
   Status grant_rights_of_extender();
+  // The rights that it lacked for a call that was therefore denied, as rights.h names them.
+  [[nodiscard]] std::set<std::string> denied() const;
 
   [[nodiscard]] std::string kubeconfig(const std::string& user = kAdmin) const;  // path
   [[nodiscard]] kube::Access access(const std::string& user = kAdmin) const;
@@ -113,6 +118,8 @@ class Cluster {
   int etcd_port_ = 0;
   int api_port_ = 0;
   std::vector<std::string> parts_;  // that have a log
+  // Of the API server: what it had written of the extender's calls at each start, and when ready.
+  std::vector<std::pair<std::uintmax_t, std::uintmax_t>> starts_;
   lab::Process etcd_;
   lab::Process api_server_;
   lab::Process manager_;

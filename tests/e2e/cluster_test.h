@@ -13,7 +13,6 @@
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/collection.h"
 #include "tests/e2e/ok.h"
-#include "tests/e2e/rights.h"
 
 namespace pinion::e2e {
 
@@ -40,7 +39,7 @@ class ClusterTest : public testing::Test {
   }
   void TearDown() override {
     if (shared()) {
-      EXPECT_EQ(denied(shared()->folder()), std::set<std::string>()) << "to the extender";
+      EXPECT_EQ(shared()->denied(), std::set<std::string>()) << "to the extender";
     }
     if (HasFailure() && shared()) std::cerr << shared()->logs() << '\n';
   }

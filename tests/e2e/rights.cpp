@@ -1,6 +1,8 @@
 #include "tests/e2e/rights.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "tests/lab/files.h"
@@ -59,11 +61,22 @@ Result<std::vector<std::string>> flags_to_note_calls(const std::string& folder,
                                   "--audit-log-path=" + calls_of(folder)};
 }
 
-std::set<std::string> denied(const std::string& folder) {
+std::uintmax_t noted_calls(const std::string& folder) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(calls_of(folder), error);
+  return error ? 0 : size;
+}
+
+std::set<std::string> denied(const std::string& folder,
+                             const std::vector<std::pair<std::uintmax_t, std::uintmax_t>>& but) {
   std::set<std::string> rights;
   std::ifstream calls(calls_of(folder));
-  for (std::string line; std::getline(calls, line);) {
-    if (line.find(R"("forbid")") == std::string::npos) continue;
+  std::uintmax_t at = 0;
+  for (std::string line; std::getline(calls, line); at += line.size() + 1) {
+    const bool left_out = std::any_of(but.begin(), but.end(), [&](const auto& span) {
+      return at >= span.first && at < span.second;
+    });
+    if (left_out || line.find(R"("forbid")") == std::string::npos) continue;
     const json call = json::parse(line, nullptr, false);
     if (call.is_discarded()) continue;  // the API server was killed while it wrote
     const json what = call.value("objectRef", json::object());

@@ -3,9 +3,11 @@
 // jobs.batch".
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -18,7 +20,11 @@ nlohmann::json granted(const nlohmann::json& rules);
 // Flags of the API server that writes down what `user` calls, in `folder`. Errors: as write_file().
 Result<std::vector<std::string>> flags_to_note_calls(const std::string& folder,
                                                      const std::string& user);
-// The rights that the user lacked for a call that was therefore denied.
-std::set<std::string> denied(const std::string& folder);
+// Bytes that it has written.
+std::uintmax_t noted_calls(const std::string& folder);
+// The rights that the user lacked for a call that was therefore denied, but for calls between these
+// bytes: an API server that starts again denies all until it has read the rights.
+std::set<std::string> denied(const std::string& folder,
+                             const std::vector<std::pair<std::uintmax_t, std::uintmax_t>>& but);
 
 }  // namespace pinion::e2e

@@ -9,7 +9,6 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
 #include "tests/e2e/pod_as_run.h"
-#include "tests/e2e/rights.h"
 #include "tests/e2e/webhook.h"
 #include "tests/lab/files.h"
 #include "tests/support/machine.h"
@@ -53,7 +52,7 @@ void Scene::TearDown() {
     }
   }
   if (cluster_) {
-    EXPECT_EQ(denied(cluster_->folder()), std::set<std::string>()) << "to the extender";
+    EXPECT_EQ(cluster_->denied(), std::set<std::string>()) << "to the extender";
   }
   if (HasFailure() && cluster_) std::cerr << state() << cluster_->logs(log_lines()) << '\n';
 }

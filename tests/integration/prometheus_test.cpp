@@ -166,8 +166,8 @@ TEST_P(Root_Containerd_Prometheus, ComparesJobsAndIntervals) {
   ASSERT_TRUE(ok(data));
   const auto cpu = compared(*data, "CPU use");
   ASSERT_TRUE(ok(cpu));
-  // The machine may have other work; that is no work of the job that sleeps.
-  EXPECT_GT(cpu->a, 0.25) << *data;
+  // The machine may have much other work; that is no work of the job that sleeps.
+  EXPECT_GT(cpu->a, 0.1) << *data;
   EXPECT_LE(cpu->a, machine().width * 1.2) << "a scrape is 0.4 s older than another at most";
   EXPECT_LT(cpu->b, 0.05) << *data;
   EXPECT_EQ(cpu->verdict, "less") << *data;
