@@ -468,8 +468,10 @@ class World {
     if (sim == nullptr || sim->asked || pods_.size() < 15) return;
     if (sim->pod.node.empty() && roll(2) == 0) return;
     sim->asked = true;
+    sim->pod.deleting = true;
     say("ask to end " + sim->pod.uid);
-    if (sim->pod.node.empty()) over(sim->pod.uid);
+    if (sim->pod.node.empty()) return over(sim->pod.uid);
+    changed_.push_back(sim->pod.uid);
   }
 
   void over(const std::string& uid) {

@@ -109,7 +109,8 @@ Pod pod_of(const wire::PodSpecView& view) {
   if (view.active_deadline_s > 0) {
     pod.run_ms = 1000 * (std::int64_t{view.active_deadline_s} + view.termination_grace_s);
   }
-  pod.over = view.deleting || view.phase == "Succeeded" || view.phase == "Failed";
+  pod.over = view.phase == "Succeeded" || view.phase == "Failed";
+  pod.deleting = view.deleting;
   for (const wire::ContainerView& container : view.containers) {
     const wire::Amounts& limits = container.resources.limits;
     pod.containers.push_back(

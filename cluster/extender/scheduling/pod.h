@@ -62,7 +62,8 @@ struct Pod {
   std::int64_t created_ms = 0;  // since 1970; 0: not known
   std::int64_t started_ms = 0;  // a kubelet has it; since 1970; 0: not yet, or not known
   std::int64_t run_ms = 0;      // it is over so long after that at the latest; 0: not said
-  bool over = false;            // has finished, or is being deleted
+  bool over = false;            // has finished
+  bool deleting = false;        // has been asked to end; one that is bound may still start
 };
 
 // What names a pod to the API server.

@@ -191,6 +191,8 @@ class PodScheduler {
   static constexpr std::int64_t kLookMs = 1000;
 
   bool take_in(const Pod& pod, std::int64_t now_ms);
+  bool take_in_as_it_is(const Pod& pod, std::int64_t now_ms);
+  void end_unless_awaited(const std::string& uid, std::int64_t now_ms);
   KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
   KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   void join(KnownPod& known, std::int64_t now_ms);
@@ -274,6 +276,7 @@ class PodScheduler {
   std::int64_t looked_ms_ = 0;        // at the reasons of those gangs, and at refused_
   // Uids of pods that the scheduler has refused, perhaps without a question here, since then.
   std::set<std::string> refused_;
+  std::set<std::string> ending_;  // uids of pods that are asked to end, see end_unless_awaited()
   std::int64_t wake_ms_ = kNeverDue;  // when refused pods are to be looked at
   Effects effects_;
 };

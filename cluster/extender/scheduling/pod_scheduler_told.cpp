@@ -197,7 +197,7 @@ bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
   } else {
     nodes_.occupied(pod.uid, pod.node,
                     {.requests = pod.requests,
-                     .service = is_service(pod) && !pod.over,
+                     .service = is_service(pod) && !pod.over && !pod.deleting,
                      .priority = pod.priority},
                     now_ms);
   }
@@ -205,10 +205,32 @@ bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
 }
 
 bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
-  if (pod.over) {
+  if (pod.over || (pod.deleting && pod.node.empty())) {
     gone(pod.uid, now_ms);
     return true;
   }
+  const bool room = take_in_as_it_is(pod, now_ms);
+  if (pod.deleting) end_unless_awaited(pod.uid, now_ms);
+  return room || pod.deleting;
+}
+
+// Who is asked to end may be about to start: nobody else is to have its CPUs before its agent has
+// named all of it.
+void PodScheduler::end_unless_awaited(const std::string& uid, std::int64_t now_ms) {
+  const Member* member = book().member(uid);
+  const bool awaited =
+      member != nullptr &&
+      std::any_of(member->requests.begin(), member->requests.end(),
+                  [&](const auto& request) { return fleet().promised(request.id); });
+  if (awaited) {
+    ending_.insert(uid);
+  } else {
+    gone(uid, now_ms);
+  }
+}
+
+// Precondition: it has not finished.
+bool PodScheduler::take_in_as_it_is(const Pod& pod, std::int64_t now_ms) {
   Demand demand = demand_of(pod);
   const bool asks = !demand.requests.empty() || demand.kind == Demand::Kind::kWaiting;
   const KnownPod* before = cache_.find(pod.uid);
@@ -425,6 +447,7 @@ void PodScheduler::drop(const std::string& uid, const std::string& why, std::int
   preemption_.forget(uid);
   gates_.erase(uid);
   refused_.erase(uid);
+  ending_.erase(uid);
   const KnownPod* known = cache_.find(uid);
   if (known == nullptr) return;
   leave_late_group(*known);
@@ -448,6 +471,9 @@ Result<std::vector<LostPromise>> PodScheduler::report(NodeReport report, std::in
     if (fresh) nodes_.known(node, now_ms);
     preemption_.reported(node);
     still_there(node, fresh, now_ms);
+    for (const std::string& uid : std::set(ending_)) {
+      if (cache_.find(uid)->node == node) end_unless_awaited(uid, now_ms);
+    }
   }
   heed();
   wake_early(true, now_ms);

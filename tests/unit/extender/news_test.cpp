@@ -209,6 +209,23 @@ TEST_F(NewsTest, AContainerThatIsStartedAgainKeepsItsRoom) {
   EXPECT_EQ(filtered(pod_of("waits", 3)), "ab");
 }
 
+TEST_F(NewsTest, APodThatIsAskedToEndKeepsItsCpusUntilItsAgentNamesIt) {
+  Pod pod = pod_of("p", 5);
+  ASSERT_EQ(bind(pod, filtered(pod).substr(0, 1), 1).kind, Kind::kGo);
+  pod_scheduler_.bound("p", true, now_);
+  pod.node = "a";
+  pod.deleting = true;
+  EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
+  EXPECT_EQ(filtered(pod_of("waits", 3)), "b") << "its kubelet may be about to start it";
+  report("a", {});
+  EXPECT_EQ(filtered(pod_of("waits", 3)), "b") << "that report may be older than the binding";
+  report("a", {{"p/main", 5}});
+  EXPECT_EQ(pod_scheduler_.pods(), 1U) << "who waits: its agent tells of the other one's end";
+  EXPECT_EQ(filtered(pod_of("waits", 3)), "b");
+  report("a", {});
+  EXPECT_EQ(filtered(pod_of("waits", 3)), "ab");
+}
+
 TEST_F(NewsTest, APodWithoutRoomIsPromisedItWhenItIsFree) {
   report("a", {{"x/main", 5}});
   Pod pod = pod_of("p", 4);
