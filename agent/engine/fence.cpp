@@ -7,7 +7,6 @@
 #include "agent/engine/quota.h"
 
 namespace pinion::engine {
-
 namespace {
 
 CpuSet open_to_group(const State& state, const QosGroup& group, const CpuSet& pool) {
@@ -34,10 +33,6 @@ std::vector<CpuSet> files_below(const State& state, std::string_view name, const
   }
   return files;
 }
-
-}  // namespace
-
-namespace {
 
 // The memory nodes of one that borrows these CPUs, where somebody else has left it others: its own
 // and theirs. Empty: as its file says.

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "ctl/common/duration.h"
+#include "ctl/common/times.h"
 #include "ctl/compare/interval_figures.h"
 #include "ctl/compare/prometheus_client.h"
 

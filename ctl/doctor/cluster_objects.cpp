@@ -7,7 +7,7 @@
 
 #include "cluster/extender/kube/base64.h"
 #include "cluster/extender/kube/json_read.h"
-#include "ctl/common/duration.h"
+#include "ctl/common/times.h"
 #include "policy/annotations.h"
 
 namespace pinion::ctl::doctor {

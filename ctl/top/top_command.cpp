@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
-#include "ctl/common/duration.h"
 #include "ctl/common/report.h"
 #include "ctl/common/terminal.h"
+#include "ctl/common/times.h"
 #include "ctl/common/value_options.h"
 #include "ctl/node/draw_node.h"
 #include "ctl/source/recording.h"

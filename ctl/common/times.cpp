@@ -1,4 +1,4 @@
-#include "ctl/common/duration.h"
+#include "ctl/common/times.h"
 
 #include <algorithm>
 #include <array>

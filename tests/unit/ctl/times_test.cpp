@@ -1,4 +1,4 @@
-#include "ctl/common/duration.h"
+#include "ctl/common/times.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
