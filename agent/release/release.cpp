@@ -40,10 +40,11 @@ Status check_no_agent(const std::string& root) {
 }  // namespace
 
 Result<NodeReleased> release_node(const std::string& host_root, const std::string& state_dir) {
-  // The lock would make it.
-  if (std::error_code none; !std::filesystem::is_directory(state_dir, none)) {
-    return failure(Errc::kNotFound, "there is no folder " + state_dir +
-                                        ": the agent's stateDir is to be named with --state-dir");
+  // The lock would make the folder, and itself in one that is not an agent's.
+  if (std::error_code none; !std::filesystem::exists(state_dir + "/agent.lock", none)) {
+    return failure(Errc::kNotFound, "there is no " + state_dir +
+                                        "/agent.lock, which an agent leaves there: its stateDir is "
+                                        "to be named with --state-dir");
   }
   const auto lock = lock_state_dir(state_dir);
   if (!lock) return failure(lock.error());

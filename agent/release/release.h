@@ -20,8 +20,8 @@ struct NodeReleased {
 
 // The node whose root folder is `host_root`: "/" for this machine. Holds the lock of the agent's
 // state directory and that of the usual NRI socket meanwhile, so that no agent starts. Errors:
-// kExhausted when one runs, with whatever state directory; of the system where /proc is not to be
-// read.
+// kNotFound where no agent has used it; kExhausted when one runs, with whatever state directory; of
+// the system where /proc is not to be read.
 Result<NodeReleased> release_node(const std::string& host_root, const std::string& state_dir);
 
 }  // namespace pinion::agent

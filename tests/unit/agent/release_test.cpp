@@ -95,6 +95,7 @@ class ReleaseNode : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(std::filesystem::create_directories(dir_.path() / "proc"));
+    ASSERT_TRUE(lock_state_dir(dir_.path())) << "as an agent did";
     ASSERT_TRUE(agent::save_kept(
         kept_,
         {{.pod_id = "4f1d02", .container = "main", .cpus = topology::CpuSet{2}, .count = 1}}));
@@ -118,13 +119,17 @@ TEST_F(ReleaseNode, PodsKeepNothingAnyMore) {
   }
 }
 
-TEST_F(ReleaseNode, AFolderThatIsNotThereIsNotMade) {
+TEST_F(ReleaseNode, AFolderThatNoAgentHasUsedIsLeftAlone) {
   const std::string typo = dir_.path() / "piniom";
-  const auto done = agent::release_node(dir_.path(), typo);
-  ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().code, Errc::kNotFound);
-  EXPECT_THAT(done.error().text, testing::HasSubstr(typo));
+  const std::string other = dir_.path() / "proc";
+  for (const std::string& folder : {typo, other}) {
+    const auto done = agent::release_node(dir_.path(), folder);
+    ASSERT_FALSE(done) << folder;
+    EXPECT_EQ(done.error().code, Errc::kNotFound);
+    EXPECT_THAT(done.error().text, testing::HasSubstr(folder));
+  }
   EXPECT_FALSE(std::filesystem::exists(typo));
+  EXPECT_TRUE(std::filesystem::is_empty(other));
 }
 
 TEST_F(ReleaseNode, SaysWhenWhatTheyKeepCannotBeTakenAway) {
