@@ -57,7 +57,7 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     if ((fds[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) connection.on_readable(now);
     if ((fds[1].revents & POLLOUT) != 0) connection.on_writable(now);
     if (fds[2].revents != 0) node.hear_news();
-    connection.tick(now);
+    connection.tick(Clock::now());  // to which the time that an answer took is known
     publisher.consider(now, node, connection);
     if (publisher.shown_synchronized()) ready.make(now);
     busy = node.work(now);

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <algorithm>
+
 namespace pinion {
 namespace {
 
@@ -36,8 +38,10 @@ bool second_is_legal(unsigned char lead, unsigned char second) {
   }
 }
 
-bool control(unsigned char c) {
-  return c < 0x20 || c == 0x7F;
+// C0, DEL and C1 (U+0080 to U+009F), with which a terminal is told things, too.
+bool is_control(std::string_view character) {
+  const unsigned char first = at(character, 0);
+  return first < 0x20 || first == 0x7F || (first == 0xC2 && at(character, 1) < 0xA0);
 }
 
 }  // namespace
@@ -56,9 +60,10 @@ std::string clean_text(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = control(at(text, i)) ? 0 : utf8_length(text, i);
-    clean += length == 0 ? kReplacement : text.substr(i, length);
-    i += length == 0 ? 1 : length;
+    const std::size_t length = utf8_length(text, i);
+    const std::string_view character = text.substr(i, length);
+    clean += length == 0 || is_control(character) ? kReplacement : character;
+    i += std::max<std::size_t>(length, 1);
   }
   return clean;
 }

@@ -58,9 +58,9 @@ class Handler {
   [[nodiscard]] virtual std::int32_t events() const = 0;
 
   // Everything that exists, one after the other; then synchronize(). Begins with forget_listed(),
-  // and ends with it where the rest cannot be read.
-  virtual void list_pod(const wire::PodSandbox& pod) = 0;
-  virtual void list_container(const wire::Container& container) = 0;
+  // and ends with it where the rest cannot be read. How many bytes are kept of it until then.
+  virtual std::size_t list_pod(const wire::PodSandbox& pod) = 0;
+  virtual std::size_t list_container(const wire::Container& container) = 0;
   virtual void forget_listed() = 0;
 
   // The runtime waits for the answer (2 s, then it goes on without this plugin).

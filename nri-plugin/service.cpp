@@ -35,10 +35,10 @@ Answer succeeded(const google::protobuf::MessageLite& response) {
 
 }  // namespace
 
-Service::Service(std::string name, std::size_t max_synchronize_bytes, Handler& handler,
+Service::Service(std::string name, std::size_t max_listed_bytes, Handler& handler,
                  Counters& counters)
     : name_(std::move(name)),
-      max_synchronize_bytes_(max_synchronize_bytes),
+      max_listed_bytes_(max_listed_bytes),
       handler_(handler),
       counters_(counters),
       arena_block_(kArenaBlock),
@@ -153,11 +153,11 @@ std::optional<bool> Service::take_part(std::string_view payload) {
     if (field->number == wire::SynchronizeRequest::kPodsFieldNumber && message) {
       const auto* pod = parse<wire::PodSandbox>(field->bytes);
       if (pod == nullptr) return std::nullopt;
-      handler_.list_pod(*pod);
+      listed_bytes_ += handler_.list_pod(*pod);
     } else if (field->number == wire::SynchronizeRequest::kContainersFieldNumber && message) {
       const auto* container = parse<wire::Container>(field->bytes);
       if (container == nullptr) return std::nullopt;
-      handler_.list_container(*container);
+      listed_bytes_ += handler_.list_container(*container);
     } else if (field->number == wire::SynchronizeRequest::kMoreFieldNumber) {
       more = field->value != 0;
     }
@@ -168,21 +168,22 @@ std::optional<bool> Service::take_part(std::string_view payload) {
 }
 
 Answer Service::synchronize(std::string_view payload) {
-  if (parts_bytes_ == 0) handler_.forget_listed();  // of a session that broke off
-  parts_bytes_ += payload.size() + 1;               // an empty part counts too
-  const bool too_large = parts_bytes_ > max_synchronize_bytes_;
-  const auto more = too_large ? std::nullopt : take_part(payload);
+  if (listed_bytes_ == 0) handler_.forget_listed();  // of a session that broke off
+  ++listed_bytes_;                                   // an empty part counts, too
+  const auto more = take_part(payload);
+  const bool too_large = listed_bytes_ > max_listed_bytes_;
   wire::SynchronizeResponse response;
-  if (more && *more) {
+  if (more && *more && !too_large) {
     response.set_more(true);
     return succeeded(response);
   }
-  parts_bytes_ = 0;
+  listed_bytes_ = 0;
   if (too_large || !more) handler_.forget_listed();
   if (too_large) {
-    return failed(
-        StatusCode::kResourceExhausted,
-        "pods and containers of more than " + std::to_string(max_synchronize_bytes_) + " bytes");
+    const std::string text = "the runtime lists pods and containers of which more than " +
+                             std::to_string(max_listed_bytes_) + " bytes would have to be kept";
+    handler_.warn(text);
+    return failed(StatusCode::kResourceExhausted, text);
   }
   if (!more) return undecodable();
   const Outcome outcome = handler_.synchronize(response);

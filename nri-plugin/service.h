@@ -34,8 +34,7 @@ class Service {
  public:
   // The name begins the text of every error status, so that a user sees who refused. The handler
   // and the counters must outlive the service.
-  Service(std::string name, std::size_t max_synchronize_bytes, Handler& handler,
-          Counters& counters);
+  Service(std::string name, std::size_t max_listed_bytes, Handler& handler, Counters& counters);
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
@@ -47,7 +46,7 @@ class Service {
   // Who the runtime is; nothing before Configure.
   [[nodiscard]] const std::optional<RuntimeInfo>& runtime() const { return runtime_; }
   // Parts of Synchronize have come and more will.
-  [[nodiscard]] bool synchronizing() const { return parts_bytes_ > 0; }
+  [[nodiscard]] bool synchronizing() const { return listed_bytes_ > 0; }
   [[nodiscard]] bool synchronized() const { return synchronized_; }
 
  private:
@@ -71,13 +70,13 @@ class Service {
   Answer answer(const Outcome& outcome, const google::protobuf::MessageLite& response);
 
   std::string name_;
-  std::size_t max_synchronize_bytes_;
+  std::size_t max_listed_bytes_;
   Handler& handler_;
   Counters& counters_;
 
   std::optional<RuntimeInfo> runtime_;
   bool synchronized_ = false;
-  std::size_t parts_bytes_ = 0;  // of a Synchronize that is not complete
+  std::size_t listed_bytes_ = 0;  // of a Synchronize that is not complete
 
   std::vector<char> arena_block_;  // first block of the arena, so that most calls allocate none
   google::protobuf::Arena arena_;  // messages of the call being answered

@@ -88,7 +88,7 @@ Session::Session(const SessionOptions& options, Handler& handler, Counters& coun
     : options_(options),
       handler_(handler),
       counters_(counters),
-      service_(options.name, options.max_synchronize_bytes, handler, counters) {}
+      service_(options.name, options.max_listed_bytes, handler, counters) {}
 
 void Session::start(TimePoint now) {
   started_ = true;

@@ -31,8 +31,9 @@ struct SessionOptions {
   // The longest silence of the runtime during the handshake. A runtime takes in one plugin at a
   // time, and waits up to 5 s for one that does not register.
   std::chrono::milliseconds handshake_timeout{15000};
-  // All parts of one Synchronize together. 500 containers are about 2.5 MB.
-  std::size_t max_synchronize_bytes = std::size_t{64} << 20;
+  // What the handler keeps of all parts of one Synchronize together, and a byte for each part. Of
+  // 500 containers that are less than 1 MB, whatever their environment.
+  std::size_t max_listed_bytes = std::size_t{256} << 20;
   // Answers that the runtime has not read yet; beyond it the session is given up.
   std::size_t max_pending_output = std::size_t{16} << 20;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "base/utf8.h"
 #include "policy/annotations.h"
@@ -20,9 +22,11 @@ constexpr std::uint64_t kMaxShares = 262144;  // the kernel's, and the kubelet's
 constexpr std::uint64_t kDefaultPeriod = 100'000;
 // Far above any machine, so that sums of many do not overflow.
 constexpr Bytes kMostMemory = Bytes{1} << 48;
-constexpr std::size_t kLongestDevice = 255;  // bytes: a file's name
-constexpr std::size_t kMostNamed = 5;        // of annotations that nobody knows
-constexpr std::size_t kMaxShown = 64;        // of a hostile annotation's value in an error text
+constexpr std::size_t kLongestDevice = 255;                  // bytes: a file's name
+constexpr std::size_t kLongestPlan = std::size_t{16} << 10;  // bytes
+constexpr std::size_t kMostPlanned = 256;                    // containers of a plan that are read
+constexpr std::size_t kMostNamed = 5;                        // of annotations that nobody knows
+constexpr std::size_t kMaxShown = 64;  // of a hostile annotation's value in an error text
 
 enum class Cpus { kByQos, kExclusive, kShared };
 constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
@@ -105,20 +109,32 @@ class Annotations {
 
   struct Planned {
     CpuSet own;
-    CpuSet beside;  // for the pod's other containers
+    CpuSet beside;        // for the pod's other containers
+    std::string ignored;  // why it is; empty: it is not
   };
   // By "CONTAINER=CPUS CONTAINER=CPUS"; empty where it says nothing. Own CPUs that are none are
-  // remembered in error(). One of a single container would take the extender's place.
-  Planned planned() {
+  // remembered in error(). One of a single container would take the extender's place. Each
+  // container of the pod has it read, so no more is read of it than the extender would write.
+  // `beside`: also the other containers' CPUs.
+  Planned planned(bool beside) {
     Planned planned;
     const auto value = pod_.annotations.find(annotation::kPlanned);
     if (value == pod_.annotations.end()) return planned;
-    for (std::string_view rest = value->second; !rest.empty();) {
+    if (value->second.size() > kLongestPlan) {
+      planned.ignored = std::string("annotation ") + annotation::kPlanned + " is longer than " +
+                        std::to_string(kLongestPlan) + " bytes and ignored";
+      return planned;
+    }
+    std::size_t parts = 0;
+    bool found = false;
+    for (std::string_view rest = value->second; !rest.empty() && parts < kMostPlanned;) {
       const std::string_view part = rest.substr(0, rest.find(' '));
       rest.remove_prefix(std::min(part.size() + 1, rest.size()));
       const auto sign = part.find('=');
       if (sign == std::string_view::npos) continue;
+      ++parts;
       const bool own = part.substr(0, sign) == container_;
+      if (own ? std::exchange(found, true) : !beside) continue;
       const auto cpus = CpuSet::parse(std::string(part.substr(sign + 1)));
       if (cpus) {
         (own ? planned.own : planned.beside) |= *cpus;
@@ -133,16 +149,15 @@ class Annotations {
 
   // Of annotations under our prefix whose name nothing here knows the first few, and how many more.
   [[nodiscard]] std::vector<std::string> unknown() const {
+    static const std::set<std::string_view> known(annotation::kAll.begin(), annotation::kAll.end());
     std::vector<std::string> found;
     std::size_t more = 0;
     const auto first = pod_.annotations.lower_bound(std::string(annotation::kPrefix));
     for (auto it = first;
          it != pod_.annotations.end() && it->first.starts_with(annotation::kPrefix); ++it) {
       const std::string& name = it->first;
-      const auto known = [&](std::string_view k) {
-        return name == k || (name.starts_with(k) && name[k.size()] == '.');
-      };
-      if (std::any_of(annotation::kAll.begin(), annotation::kAll.end(), known)) continue;
+      const std::size_t dot = name.find('.', annotation::kPrefix.size());
+      if (known.contains(std::string_view(name).substr(0, dot))) continue;
       if (found.size() == kMostNamed) {
         ++more;
       } else {
@@ -443,7 +458,8 @@ Entitlement entitlement_of(const Pod& pod, const std::string& container_name,
     entitlement.request = request_of(
         annotations, resources,
         static_cast<int>(std::min<std::int64_t>(*milli / 1000, CpuSet::kCapacity)), defaults);
-    const auto planned = annotations.planned();
+    const auto planned = annotations.planned(true);
+    if (!planned.ignored.empty()) entitlement.warnings.push_back(planned.ignored);
     entitlement.request.preferred = planned.own;
     entitlement.request.planned = !planned.own.empty();
     entitlement.beside = planned.beside;
@@ -456,7 +472,7 @@ Entitlement entitlement_of(const Pod& pod, const std::string& container_name,
   }
   if (entitlement.kind == Entitlement::Kind::kShared) {
     request_of(annotations, resources, 0, defaults);  // for its error
-    annotations.planned();                            // the same
+    annotations.planned(false);                       // the same
     if (!annotations.error().empty()) {
       entitlement.warnings.push_back(annotations.error() + "; ignored, as it gets no CPUs alone");
     }

@@ -35,12 +35,18 @@ std::int32_t EngineHandler::events() const {
   return subscribed_events();
 }
 
-void EngineHandler::list_pod(const wire::PodSandbox& pod) {
-  listed_.pods.push_back(to_pod(pod));
+std::size_t EngineHandler::list_pod(const wire::PodSandbox& pod) {
+  const engine::Pod& kept = listed_.pods.emplace_back(to_pod(pod));
+  std::size_t bytes = sizeof(kept) + kept.id.size() + kept.uid.size() + kept.name.size() +
+                      kept.name_space.size() + kept.cgroup_parent.size();
+  for (const auto& [key, value] : kept.annotations) bytes += key.size() + value.size();
+  return bytes;
 }
 
-void EngineHandler::list_container(const wire::Container& container) {
-  listed_.containers.push_back(to_container(container));
+std::size_t EngineHandler::list_container(const wire::Container& container) {
+  const engine::Container& kept = listed_.containers.emplace_back(to_container(container));
+  return sizeof(kept) + kept.id.size() + kept.pod_id.size() + kept.name.size() +
+         kept.cgroups_path.size() + kept.devices.size() * sizeof(engine::DeviceNumber);
 }
 
 void EngineHandler::forget_listed() {

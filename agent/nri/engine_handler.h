@@ -14,8 +14,8 @@ class EngineHandler : public nri::Handler {
 
   // nri::Handler
   [[nodiscard]] std::int32_t events() const final;
-  void list_pod(const nri::wire::PodSandbox& pod) final;
-  void list_container(const nri::wire::Container& container) final;
+  std::size_t list_pod(const nri::wire::PodSandbox& pod) final;
+  std::size_t list_container(const nri::wire::Container& container) final;
   void forget_listed() final;
   nri::Outcome synchronize(nri::wire::SynchronizeResponse& response) final;
   nri::Outcome create_container(const nri::wire::CreateContainerRequest& request,

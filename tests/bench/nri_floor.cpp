@@ -20,8 +20,8 @@ using pinion::nri::Outcome;
 class Nothing : public pinion::nri::Handler {
  public:
   [[nodiscard]] std::int32_t events() const override { return 0x7ff; }  // what the agent hears of
-  void list_pod(const wire::PodSandbox& /*pod*/) override {}
-  void list_container(const wire::Container& /*container*/) override {}
+  std::size_t list_pod(const wire::PodSandbox& /*pod*/) override { return 0; }
+  std::size_t list_container(const wire::Container& /*container*/) override { return 0; }
   void forget_listed() override {}
   Outcome synchronize(wire::SynchronizeResponse& /*response*/) override { return {}; }
   Outcome create_container(const wire::CreateContainerRequest& /*request*/,

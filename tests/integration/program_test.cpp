@@ -17,6 +17,8 @@
 #include "tests/lab/agent_process.h"
 #include "tests/lab/files.h"
 #include "tests/lab/process.h"
+#include "tests/support/fake_runtime/runtime_socket.h"
+#include "tests/support/fake_runtime/samples.h"
 #include "tests/support/lateness.h"
 #include "tests/support/tree.h"
 
@@ -25,6 +27,7 @@ namespace {
 
 using lab::Milliseconds;
 using test_support::TempDir;
+namespace wire = test_support::wire;
 
 constexpr Milliseconds kLimit{10000};
 
@@ -153,6 +156,28 @@ sys/devices/system/cpu/cpu[0-3]/topology/physical_package_id = 0
   ASSERT_TRUE(status);
   EXPECT_EQ(*status, 0) << log();
   EXPECT_NE(access(path("state/agent.sock").c_str(), F_OK), 0) << "the socket is left behind";
+}
+
+// The runtime has gone on without it, and would never tell it of anything again.
+TEST_F(Program, BeginsAnewWhereItAnsweredSynchronizeTooLate) {
+  auto runtime = test_support::RuntimeSocket::listen(path("nri.sock"));
+  ASSERT_TRUE(runtime);
+  auto agent = start({"--topology", "synthetic:package:1 core:2 pu:1", "--state-dir", path("state"),
+                      "--nri-socket", path("nri.sock")});
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(runtime->accept());
+  wire::SynchronizeRequest all;
+  for (int i = 0; i < 500; ++i) {
+    *all.add_pods() = test_support::make_pod({.number = i, .qos = "besteffort"});
+    *all.add_containers() = test_support::make_container({.pod = i, .qos = "besteffort"});
+  }
+  ASSERT_TRUE(runtime->handshake(all, 1));
+  EXPECT_TRUE(runtime->wait_for_close()) << log();
+  EXPECT_TRUE(lab::eventually(kLimit, [&] {
+    return log().find("Synchronize was answered after") != std::string::npos;
+  })) << log();
+  ASSERT_TRUE(runtime->accept());
+  EXPECT_TRUE(runtime->handshake({}, 60'000)) << "the next one may be in time";
 }
 
 TEST_F(Program, EndsSoonThoughNobodyReadsItsLog) {

@@ -100,12 +100,13 @@ Result<CallResult> RuntimeSocket::call(std::string_view method,
   return result;
 }
 
-Result<wire::SynchronizeResponse> RuntimeSocket::handshake(
-    const wire::SynchronizeRequest& request) {
+Result<wire::SynchronizeResponse> RuntimeSocket::handshake(const wire::SynchronizeRequest& request,
+                                                           int request_timeout_ms) {
   const auto registered = [this] { return runtime_.registration().has_value(); };
   if (auto status = wait_for(registered); !status) return failure(status.error());
   if (auto status = send(runtime_.register_answer()); !status) return failure(status.error());
-  if (auto status = send(runtime_.configure()); !status) return failure(status.error());
+  if (auto status = send(runtime_.configure("v2.1.9", request_timeout_ms)); !status)
+    return failure(status.error());
   const auto configured = [this] { return runtime_.result() != nullptr; };
   if (auto status = wait_for(configured); !status) return failure(status.error());
   const auto result = call("Synchronize", request);

@@ -28,7 +28,8 @@ class RuntimeSocket {
   // Waits for a plugin to connect, and forgets the one before.
   Status accept();
   // RegisterPlugin, Configure, Synchronize; the answer to Synchronize comes back.
-  Result<wire::SynchronizeResponse> handshake(const wire::SynchronizeRequest& request = {});
+  Result<wire::SynchronizeResponse> handshake(const wire::SynchronizeRequest& request = {},
+                                              int request_timeout_ms = 2000);
   // Sends a call and waits for its answer. An error status is a CallResult, not an Error.
   Result<CallResult> call(std::string_view method, const google::protobuf::MessageLite& request);
 

@@ -28,6 +28,21 @@ class Recording : public EngineHandler {
   std::vector<engine::Event> events;
 };
 
+TEST(EngineHandler, OfWhatIsListedOnlyWhatIsKeptIsCounted) {
+  Recording handler;
+  const auto with = [&](const std::string& name) {
+    return handler.list_pod(make_pod({.annotations = {{name, std::string(5000, 'x')}}}));
+  };
+  EXPECT_LT(with("example.com/a"), 2000U);
+  EXPECT_GT(with("pinion.dev/a"), 5000U);
+  auto container = make_container({});
+  const std::size_t small = handler.list_container(container);
+  EXPECT_GT(small, 200U);
+  const std::string environment = test_support::text_field(7, std::string(100'000, 'x'));
+  ASSERT_TRUE(container.ParseFromString(container.SerializeAsString() + environment));
+  EXPECT_EQ(handler.list_container(container), small);
+}
+
 TEST(EngineHandler, WhatIsListedIsOneSynchronize) {
   Recording handler;
   handler.list_container(make_container({.pod = 7}));

@@ -28,6 +28,7 @@ TEST(Utf8, CleanText) {
       {"last one", "\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"},
       {"zero byte", std::string("a\0b", 3), "a" + bad + "b"},
       {"newline, tab, escape and delete", "a\n\t\x1B\x7F", "a" + bad + bad + bad + bad},
+      {"first and last of C1, and the next", "\xC2\x80\xC2\x9F\xC2\xA0", bad + bad + "\xC2\xA0"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

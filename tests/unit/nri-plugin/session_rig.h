@@ -35,9 +35,13 @@ struct Reply {
 class RecordingHandler : public Handler {
  public:
   std::int32_t events() const override { return 0x7ff; }
-  void list_pod(const wire::PodSandbox& pod) override { listed_.pods.push_back(pod); }
-  void list_container(const wire::Container& container) override {
+  std::size_t list_pod(const wire::PodSandbox& pod) override {
+    listed_.pods.push_back(pod);
+    return pod.ByteSizeLong();
+  }
+  std::size_t list_container(const wire::Container& container) override {
     listed_.containers.push_back(container);
+    return container.ByteSizeLong();
   }
   void forget_listed() override { listed_ = {}; }
   Outcome synchronize(wire::SynchronizeResponse& response) override {

@@ -160,7 +160,7 @@ TEST(SessionSynchronize, UpdatesGoOnlyIntoTheLastAnswer) {
 
 TEST(SessionSynchronize, TotalOfAllPartsIsBounded) {
   SessionOptions options;
-  options.max_synchronize_bytes = 100000;
+  options.max_listed_bytes = 100000;
   Rig rig(options);
   ASSERT_TRUE(rig.begin());
   ASSERT_TRUE(rig.feed(rig.runtime.synchronize(population(0, 10, true))));
@@ -169,13 +169,14 @@ TEST(SessionSynchronize, TotalOfAllPartsIsBounded) {
   ASSERT_NE(rig.runtime.result(), nullptr);
   EXPECT_EQ(rig.runtime.result()->code, 8);
   EXPECT_THAT(rig.runtime.result()->text, HasSubstr("more than 100000 bytes"));
+  EXPECT_THAT(rig.handler.warnings, testing::ElementsAre(HasSubstr("more than 100000 bytes")));
   EXPECT_THAT(rig.handler.told, IsEmpty());
   EXPECT_EQ(rig.session.phase(), Phase::kConfigured);
 }
 
 TEST(SessionSynchronize, EndlessEmptyPartsAreBounded) {
   SessionOptions options;
-  options.max_synchronize_bytes = 100;
+  options.max_listed_bytes = 100;
   Rig rig(options);
   ASSERT_TRUE(rig.begin());
   wire::SynchronizeRequest empty;

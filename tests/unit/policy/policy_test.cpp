@@ -379,6 +379,21 @@ TEST(Policy, PlannedCpusThatAreNoneAreRefused) {
   EXPECT_EQ(entitlement_of(pod, "other", cpu(2000), {}).kind, Kind::kExclusive);
 }
 
+// Every container of the pod has it read, those without cores as well.
+TEST(Policy, OfAPlanNoMoreIsReadThanTheExtenderWrites) {
+  Pod pod = make_pod("p");
+  std::string& plan = pod.annotations["pinion.dev/planned"];
+  plan = "main=2-3 main=4-5";
+  EXPECT_EQ(entitlement_of(pod, "main", cpu(2000), {}).request.preferred, cpus("2-3"));
+  for (int i = 0; i < 1000; ++i) plan.insert(0, "x=7 ");
+  EXPECT_TRUE(entitlement_of(pod, "main", cpu(2000), {}).request.preferred.empty());
+  plan = "main=2-3 side=" + std::string(20'000, ' ');
+  const Entitlement long_one = entitlement_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(long_one.kind, Kind::kExclusive);
+  EXPECT_FALSE(long_one.request.planned);
+  EXPECT_THAT(long_one.warnings, testing::ElementsAre(HasSubstr("is longer than 16384 bytes")));
+}
+
 // Where it would be refused with cores of its own, it is warned of.
 TEST(Policy, WrongValuesOfASharedContainerWarn) {
   const std::pair<const char*, const char*> wrong[] = {
