@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <atomic>
+#include <csignal>
 #include <map>
 #include <thread>
 
@@ -62,6 +63,7 @@ class Live : public cluster::Pages {
   Live()
       : placing_(
             cluster_, {}, {}, [] { return std::int64_t{0}; }, [](const auto& /*note*/) {}) {
+    std::signal(SIGPIPE, SIG_IGN);  // as pinionctl does: a server may refuse it
     Fleet fleet;
     read_fleet(fleet);
     for (const auto& [name, index] : fleet.by_name()) {
