@@ -40,6 +40,12 @@ bool is_to_wait_for_more(ElasticPolicy policy, const ElasticJob& job, const Elas
   return has_more && step.workers > step.from && step.workers < job.max_workers;
 }
 
+bool is_passed_by_nobody(ElasticPolicy policy, const ElasticJob& job, std::int64_t now_ms,
+                         const ElasticKnobs& knobs) {
+  return policy == ElasticPolicy::kOurs && job.workers == 0 &&
+         now_ms - job.submitted_ms >= knobs.patience_ms;
+}
+
 double expected_cost_s(std::span<const double> seen, double declared) {
   if (seen.empty()) return declared >= 0 ? declared : kDefaultCost;
   const auto last = seen.last(std::min(seen.size(), kCostsSeen));

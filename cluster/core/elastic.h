@@ -192,6 +192,12 @@ void heed_wish(ElasticJob& job, int wish);
 [[nodiscard]] bool is_to_wait_for_more(ElasticPolicy policy, const ElasticJob& job,
                                        const ElasticStep& step);
 
+// Whether none of the starts and expands that are named after it begins before this waiting job:
+// under kOurs once it has waited for patience_ms. They leave it CPUs enough, but may break its
+// holes.
+[[nodiscard]] bool is_passed_by_nobody(ElasticPolicy policy, const ElasticJob& job,
+                                       std::int64_t now_ms, const ElasticKnobs& knobs);
+
 // The mean of the last ones seen, else what is declared, else a default.
 [[nodiscard]] double expected_cost_s(std::span<const double> seen, double declared = kNotStated);
 

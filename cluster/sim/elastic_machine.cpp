@@ -336,22 +336,26 @@ void ElasticMachine::begin_all(Ms now) {
     if (waits_for_more(handle, part)) {
       settled_at_ = settling_.settles_at_ms();
       take_back(part);
+      if (cluster::is_passed_by_nobody(rules_.policy, part.seen, now, rules_.knobs)) {
+        take_back_decided(true);
+      }
       continue;
     }
     enlarge(handle, part, now);
-    if (sees_holes() && part.waits()) take_back_starts();
+    // One that keeps its turn has found no hole.
+    if (sees_holes() && part.waits()) take_back_decided(false);
   }
 }
 
-// Where one that keeps its turn has found no hole, those behind it are decided anew.
-void ElasticMachine::take_back_starts() {
-  const auto starts = [&](Handle handle) {
+// Those behind one that does not begin yet.
+void ElasticMachine::take_back_decided(bool expands_too) {
+  const auto goes = [&](Handle handle) {
     Part& part = parts_.at(handle);
-    if (part.runs_with > 0) return false;
+    if (part.runs_with > 0 && !expands_too) return false;
     take_back(part);
     return true;
   };
-  decided_.erase(std::remove_if(decided_.begin(), decided_.end(), starts), decided_.end());
+  decided_.erase(std::remove_if(decided_.begin(), decided_.end(), goes), decided_.end());
 }
 
 std::vector<Started> ElasticMachine::pass(Ms now) {

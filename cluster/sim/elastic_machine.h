@@ -117,7 +117,7 @@ class ElasticMachine : public Machine {
   bool waits_for_holes(const Part& part);
   [[nodiscard]] bool waits_for_more(Handle handle, const Part& part) const;
   static void take_back(Part& part);
-  void take_back_starts();
+  void take_back_decided(bool expands_too);
   void shrink(Handle handle, Part& part, Ms now);
   void enlarge(Handle handle, Part& part, Ms now);
   void expand(Handle handle, Part& part, Ms now);

@@ -459,10 +459,16 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
   free -= owed;
   for (ElasticJob& job : seen) job.room = room_beside(owed, freed, job);
   const ElasticDecision decision = decision_for(policy_, knobs_, std::move(seen), slots, now_ms);
+  const ElasticObject* settles = nullptr;  // and nobody passes it meanwhile
   for (const ElasticStep& step : decision.steps) {
     const ElasticObject& job = *objects[step.job - 1];
     const std::int64_t more =
         (step.workers - step.from) * job.cpus + (step.from == 0 ? job.other_cpus : 0);
+    if (more > 0 && settles != nullptr) {
+      const ElasticWait wait{.why = ElasticWait::Why::kKeptForOther, .free = free};
+      if (step.from == 0) decided.waits[job.uid] = why_it_waits(wait, more, settles->name);
+      continue;
+    }
     if (more < 0) freed -= more;
     const bool finds_holes = job.on_fleet.room - owed / job.cpus >= step.workers - step.from;
     if (more > 0 && (more > free || (freed > 0 && !finds_holes))) {  // when others have made room
@@ -472,8 +478,10 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     std::string why = step.for_job != 0 ? why_fewer(job, step.workers, *objects[step.for_job - 1])
                                         : why_more(job, step.workers, free);
     if (more > 0) free -= more;
-    if (settling && is_to_wait_for_more(policy_, seen_by_policy(job, step.job, now_ms), step)) {
+    const ElasticJob now = seen_by_policy(job, step.job, now_ms);
+    if (settling && is_to_wait_for_more(policy_, now, step)) {
       decided.waits[job.uid] = why_it_waits_for_more(step.workers);
+      if (is_passed_by_nobody(policy_, now, now_ms, knobs_)) settles = &job;
       continue;
     }
     decided.actions.push_back(begun(job, step.workers, std::move(why), now_ms));

@@ -178,6 +178,29 @@ TEST(ElasticController, WhileCpusBecomeFreeEachKeepsItsTurn) {
             "starts with 2 workers when its 8 CPUs are free, 0 CPUs are free");
 }
 
+// What is free is enough for both, but second might break the holes of first.
+TEST(ElasticController, WhileCpusBecomeFreeNobodyPassesOneThatHasWaitedForLong) {
+  Cluster cluster(32, ElasticPolicy::kOurs);
+  const auto add = [&](const char* name, const char* most, const char* priority) {
+    cluster.add({.name = name,
+                 .suspended = true,
+                 .annotations = {{annotation::kMinWorkers, "2"},
+                                 {annotation::kMaxWorkers, most},
+                                 {annotation::kPriority, priority}}});
+  };
+  add("first", "16", "5");
+  add("second", "2", "0");
+  const auto nobody = [](const Action&) { return true; };
+  cluster.settles(true);
+  EXPECT_THAT(kinds(cluster.step(nobody)), testing::ElementsAre(Kind::kStart)) << "second";
+  cluster.wait(ElasticKnobs().patience_ms);
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+  EXPECT_EQ(cluster.why("second"),
+            "8 CPUs are free and kept for first, which has waited for too long");
+  cluster.settles(false);
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart, Kind::kStart));
+}
+
 // Low shrinks for high, and says first that it can.
 class Acknowledged : public testing::Test {
  protected:

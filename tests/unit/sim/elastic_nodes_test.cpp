@@ -191,6 +191,21 @@ TEST(ElasticNodes, UnderOursOthersShrinkForAHoleAndItIsWaitedFor) {
   EXPECT_THAT(sizes_of(record_of(played, 3)), testing::StartsWith("6@0 1@500 "));
 }
 
+TEST(ElasticNodes, WhileCpusBecomeFreeNobodyBreaksTheHolesOfOneThatHasWaitedForLong) {
+  // 2 needs both NUMA nodes for its two workers, and waits 5 s for a third. The 2 CPUs beside those
+  // of its workers are enough for 3, but lie apart: it is tried again after a minute.
+  const auto starts = [](Ms patience) {
+    ElasticRules rules{.policy = ElasticPolicy::kOurs};
+    rules.knobs.patience_ms = patience;
+    const auto played = play_on(1, rules,
+                                {job_of(1, 0, 10, 16), of_cpus(elastic_job(2, 1, 20, 2, 3), 7),
+                                 of_cpus(elastic_job(3, 2, 1000, 1, 1), 2)});
+    return std::pair(played.times.at(2).first, played.times.at(3).first);
+  };
+  EXPECT_THAT(starts(0), Pair(15, 75));
+  EXPECT_EQ(starts(3'600'000).second, 10);
+}
+
 TEST(ElasticNodes, WhoFitsOnNoIdleNodeIsRefused) {
   const std::vector jobs{of_cpus(elastic_job(1, 0, 10, 5, 5), 3),
                          of_cpus(elastic_job(2, 0, 10, 1, 5), 3)};
