@@ -6,9 +6,10 @@
 #                              under ASan and UBSan; the same build's programs with containerd 2.1 and beside a real
 #                              kube-scheduler
 #   scripts/test.sh all        those, and all other steps: what CI runs. Of the files for clang-tidy's analyzer those just
-#                              changed and a twelfth, of containerd 1.7 or 2.4, of the guest's machines a third or, every
-#                              fourth time, Kubernetes 1.37 in their place, and every fourth time another scheduler
-#                              (topology): the next with each commit
+#                              changed and a twelfth, of the extender's rights a tenth (of those that only Kubernetes 1.37
+#                              needs a third), of containerd 1.7 or 2.4, of the guest's machines a third or, every fourth
+#                              time, Kubernetes 1.37 in their place, and every fourth time another scheduler (topology):
+#                              the next with each commit
 #   scripts/test.sh STEP...    these alone, and whole
 #
 # Steps: format quick (the quick checks), then release guest bench tsan tidy fuzz. By name alone: the parts of quick, unit
@@ -47,7 +48,7 @@ whole=true
 case "${1:-} $#" in
   " 0") steps=("${quick[@]}") ;;
   "all 1") steps=("${quick[@]}" "${others[@]}") whole=false ;;
-  "-h 1" | "--help 1") sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  "-h 1" | "--help 1") sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) steps=("$@") ;;
 esac
 for name in "${steps[@]}"; do
