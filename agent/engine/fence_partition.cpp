@@ -47,6 +47,9 @@ class PartitionFence final : public LeafFence {
       const Partition& found = member.applied->partition;
       if (is_partition(state, member)) {
         member.guarded = found == Partition{.kind = kind_for(member), .cpus = member.own.cpus};
+        // One from before a resize that no agent has heard of keeps others off what is theirs now.
+        const bool stale = !member.guarded && found.kind != Partition::Kind::kNone;
+        if (stale) state.work.push(id, Cause::kFence);
       } else if (found.kind != Partition::Kind::kNone) {
         state.leave_partition(member, found.cpus);
       }

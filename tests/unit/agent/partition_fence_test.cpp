@@ -12,6 +12,7 @@ namespace {
 
 using test_support::all_running;
 using test_support::cpu;
+using test_support::cpus;
 using test_support::Driver;
 using test_support::laptop;
 using test_support::rank;
@@ -99,10 +100,29 @@ TEST(PartitionFence, AfterARestartLivePartitionsAreKeptAndLostOnesMadeAnew) {
   event.files[lost.id()] = file(lost, Partition::Kind::kNone);
   event.files[narrow.id()] = file(narrow, Partition::Kind::kRoot);
   event.files[narrow.id()].partition.cpus = before.own(narrow).lowest(1);
-  (void)node.handle(event);
+  const auto answer = node.handle(event);
   EXPECT_EQ(node.engine.guarded(), before.own(kept));
-  EXPECT_THAT(node.drain(), testing::IsSupersetOf({lost.id(), narrow.id()}));
+  node.obey(answer);
+  EXPECT_EQ(node.engine.guarded(), before.own(kept) | before.own(narrow));
+  EXPECT_THAT(node.drain(), testing::Contains(lost.id()));
   EXPECT_EQ(node.engine.guarded(), before.own(kept) | before.own(lost) | before.own(narrow));
+}
+
+// It was resized while no agent heard of it: what its partition has besides is anybody's, and what
+// it lacks may be lent before a quiet moment comes.
+TEST(PartitionFence, AfterARestartAPartitionOfAnotherSizeIsMadeAnewAtOnce) {
+  for (const char* found : {"2-7", "2"}) {
+    Driver node(laptop(), FenceKind::kPartition);
+    const Unit r = rank("r", 2);
+    auto event = all_running({r});
+    event.files[r.id()] = {.cpus = cpus("2-3"),
+                           .mems = {},
+                           .partition = {.kind = Partition::Kind::kRoot, .cpus = cpus(found)}};
+    const auto answer = node.handle(event);
+    ASSERT_THAT(ids(answer.now), ElementsAre(r.id()));
+    EXPECT_EQ(answer.now[0].partition,
+              (Partition{.kind = Partition::Kind::kRoot, .cpus = cpus("2-3")}));
+  }
 }
 
 TEST(PartitionFence, IsolationIsByOptionOrWhereItMayBeAskedFor) {
