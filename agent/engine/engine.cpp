@@ -212,10 +212,14 @@ bool Engine::has_stopped(const Container& container) const {
 }
 
 // What place() has just refused exists all the same, and the last line says that instead.
-void Engine::leave_unplaced(Member& member, std::string refusal, Effects& effects) {
+void Engine::leave_unplaced(Member& member, const Entitlement& entitlement, std::string refusal,
+                            Effects& effects) {
   effects.notes.back().text = "unplaced, stays on the shared CPUs";
   member.trouble = std::move(refusal);
   ++counters_.unplaced;
+  if (entitlement.kind != Entitlement::Kind::kExclusive) return;
+  member.role = Role::kWaiting;
+  freed_ = true;  // its own may be free, and only what its pod's others will ask for is not
 }
 
 // The member of an event other than its creation; one never heard of before, or not in that pod, is
@@ -234,8 +238,7 @@ Member* Engine::known(const Pod& pod, const Container& container, Effects& effec
   const Entitlement entitlement = entitlement_for(pod, *member, member->resources);
   warn(entitlement, *member, effects);
   if (auto refusal = place(*member, entitlement, pod, effects)) {
-    leave_unplaced(*member, *std::move(refusal), effects);
-    if (entitlement.kind == Entitlement::Kind::kExclusive) member->role = Role::kWaiting;
+    leave_unplaced(*member, entitlement, *std::move(refusal), effects);
   }
   if (member->role == Role::kExclusive) fence_->allocated_running(state_, effects);
   return member;

@@ -172,7 +172,8 @@ class Engine {
   void forget(const std::string& id);
   void replace_namesakes(const CreateContainer& event);
   [[nodiscard]] bool has_stopped(const Container& container) const;
-  void leave_unplaced(Member& member, std::string refusal, Effects& effects);
+  void leave_unplaced(Member& member, const Entitlement& entitlement, std::string refusal,
+                      Effects& effects);
   Member* known(const Pod& pod, const Container& container, Effects& effects);
   [[nodiscard]] Entitlement entitlement_for(const Pod& pod, Member& member,
                                             const Resources& resources) const;

@@ -117,8 +117,7 @@ void Engine::place_running(Member& member, Entitlement entitlement, const Pod& p
   const bool was_pinned = cpus.count() == entitlement.request.cpus;
   if (was_pinned) entitlement.request.preferred = cpus;
   if (auto refusal = place(member, entitlement, pod, effects)) {
-    leave_unplaced(member, *std::move(refusal), effects);
-    member.role = Role::kWaiting;
+    leave_unplaced(member, entitlement, *std::move(refusal), effects);
   } else if (was_pinned && member.role == Role::kExclusive) {
     ++counters_.moved;
   }

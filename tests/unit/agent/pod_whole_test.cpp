@@ -47,6 +47,16 @@ TEST_P(BothFences, APodIsAdmittedWholeOrRefusedAtItsFirstContainer) {
   EXPECT_EQ(node.taken().count(), 7);
 }
 
+// One that was made while no agent listened.
+TEST_P(BothFences, WhoCannotBeRefusedAnyMoreGetsItsOwnThoughItsPodDoesNotFitWhole) {
+  Driver node(laptop(), GetParam());  // 8 CPUs
+  node.run(rank("other", 4));
+  const Unit made = part(whole_pod("large", 5), "one", 2);
+  EXPECT_EQ(node.tell(made, ContainerEvent::Kind::kPostUpdate).fatal, "");
+  EXPECT_EQ(node.own(made).count(), 2);
+  EXPECT_EQ(node.taken().count(), 6);
+}
+
 // Of containers that must not leave their NUMA node: the sum of CPUs says nothing about them.
 TEST_P(BothFences, APodOfBoundContainersIsAdmittedWholeOrRefusedAtItsFirstContainer) {
   struct Case {
