@@ -193,6 +193,7 @@ class Engine {
   void release_if_idle(std::string_view pod_id);
   std::optional<topology::Refusal> reserve(Member& member, const Entitlement& entitlement,
                                            const Pod& pod);
+  [[nodiscard]] bool has_namesake(const Member& member) const;
   bool regain(Member& member, const topology::Request& request);
   [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;
   std::vector<topology::Claim> withdraw(const Member& member, const topology::Request& request,

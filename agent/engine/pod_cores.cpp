@@ -71,6 +71,15 @@ bool Engine::runs_on_cores(std::string_view pod_id) const {
                      [](const Member* member) { return member->role == Role::kExclusive; });
 }
 
+// Another of its name in its pod has its claim, or will have it when its update is done.
+bool Engine::has_namesake(const Member& member) const {
+  if (state_.ledger.find(member.claim) != nullptr) return true;
+  const auto& members = state_.members_of(member.pod_id);
+  return std::any_of(members.begin(), members.end(), [&](const Member* one) {
+    return one != &member && one->claim == member.claim && one->pending && one->pending->claim;
+  });
+}
+
 // The member goes on where its name left off. False: nothing of that size is kept for it.
 bool Engine::regain(Member& member, const topology::Request& request) {
   const auto pod = state_.pods.find(member.pod_id);
@@ -165,7 +174,7 @@ std::optional<Refusal> Engine::reserve(Member& member, const Entitlement& entitl
   member.request = request;
   if (regain(member, request)) return std::nullopt;
   PodRecord& record = record_of(pod);
-  if (!record.kept().contains(member.name) && state_.ledger.find(request.id) != nullptr) {
+  if (!record.kept().contains(member.name) && has_namesake(member)) {
     Refusal namesake;
     namesake.need = request.cpus;
     namesake.text = "another container of its name in its pod runs on its cores";
@@ -251,7 +260,7 @@ std::optional<Refusal> Engine::resize_cores(Member& member, const topology::Requ
 // False: there are none.
 bool Engine::place_anew(Member& member) {
   if (regain(member, member.request)) return true;
-  if (state_.ledger.find(member.claim) != nullptr) return false;  // its namesake's
+  if (has_namesake(member)) return false;
   topology::Request request = member.request;
   request.preferred = member.own.cpus & state_.topology.online;
   request.planned = false;

@@ -98,7 +98,7 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
 // can be given.
 bool Engine::adopt(Member& member, const topology::Request& request, const Cpuset& seen) {
   if (regain(member, request)) return true;
-  if (state_.ledger.find(request.id) != nullptr) return false;
+  if (has_namesake(member)) return false;
   const topology::Outcome outcome =
       topology::adopt(state_.topology, state_.ledger, request, seen.cpus, seen.mems);
   const auto* decision = std::get_if<topology::Decision>(&outcome);

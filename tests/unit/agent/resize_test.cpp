@@ -107,6 +107,24 @@ TEST_P(BothFences, OneThatIsToldWithAnotherPodIsTakenInThere) {
   }
 }
 
+// As where a second attempt is made by hand: the name's cores are one's alone.
+TEST_P(BothFences, OfTwoOfANameOnlyOneGrowsOutOfTheSharedSet) {
+  Driver node(laptop(), GetParam());
+  Unit one = rank("r", 2);
+  one.container.resources = cpu(500);
+  Unit two = one;
+  two.container.id = "two";
+  for (const Unit& unit : {one, two}) node.tell(unit, ContainerEvent::Kind::kStart);
+  ASSERT_FALSE(node.ask(one, cpu(2000)).reply.refusal);
+  EXPECT_TRUE(node.ask(two, cpu(2000)).reply.refusal) << "the other's is not done yet";
+  for (Unit* unit : {&two, &one}) {
+    unit->container.resources = cpu(2000);
+    EXPECT_EQ(node.tell(*unit, ContainerEvent::Kind::kPostUpdate).fatal, "");
+  }
+  EXPECT_EQ(node.own(one).count(), 2);
+  EXPECT_EQ(node.own(two), CpuSet());
+}
+
 TEST_P(BothFences, ShrinkingKeepsAPart) {
   Driver node(laptop(), GetParam());
   const Unit unit = rank("r", 6);
