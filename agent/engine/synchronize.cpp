@@ -192,7 +192,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
       member.role = Role::kShared;
       member.shared_why = std::move(entitlement.text);
       count_memory(member);
-      shared.insert(seen.cpus.to_string());
+      if (member.started()) shared.insert(seen.cpus.to_string());  // else its record is an old pool
     }
   }
 
@@ -235,13 +235,19 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     const auto& request = candidate.entitlement.request;
     const bool among_shared = std::get<0>(candidate.doubt);
     const PodRecord& pod = record_of(*candidate.pod);
-    const bool beyond = among_shared && !beyond_its_pod(pod, *candidate.member, request).empty();
+    // One that found no cores gets those that its pod keeps for its name, not where it stands.
+    const auto its = [&](const KeptCores& saved) {
+      return saved.pod_id == candidate.member->pod_id && saved.container == candidate.member->name;
+    };
+    const bool elsewhere =
+        among_shared && (std::any_of(saved_.begin(), saved_.end(), its) ||
+                         !beyond_its_pod(pod, *candidate.member, request).empty());
     topology::Request before = request;
     if (candidate.saved && candidate.saved->count != request.cpus) {
       before.cpus = candidate.saved->count;
       before.memory = candidate.saved->memory;
     }
-    if (beyond || !adopt(*candidate.member, before, candidate.seen)) {
+    if (elsewhere || !adopt(*candidate.member, before, candidate.seen)) {
       unplaced.push_back(&candidate);
     }
   }

@@ -207,6 +207,21 @@ TEST_P(BothFences, OneThatCameBackWhileNoAgentRanGetsTheCoresItHad) {
   EXPECT_EQ(after(before, GetParam(), event).own(unit), own);
 }
 
+// An attempt that was given up runs on in the shared set, which has just its size.
+TEST_P(BothFences, AnEarlierAttemptTakesWhatItsPodKeepsAndNotTheSharedSet) {
+  Driver before(xeon_snc2(), GetParam());
+  Unit unit = rank("b", 4);
+  unit.pod.pid = 1;
+  const CpuSet own = before.run(unit);
+  before.stop(unit);
+  unit.container.id = "earlier";
+  const Unit other = shared("s");
+  auto event = all_running({unit, other});
+  for (const Unit& one : {unit, other}) event.files[one.id()].cpus = cpus("8-11");
+  ASSERT_FALSE(own.intersects(cpus("8-11")));
+  EXPECT_EQ(after(before, GetParam(), event).own(unit), own);
+}
+
 TEST_P(BothFences, WhatIsForThoseToComeIsKeptOverARestartOfTheAgent) {
   Driver before(xeon_snc2(), GetParam());
   Pod pod = whole_pod("p", 6);

@@ -267,6 +267,19 @@ TEST(Loans, ARestartMovesNobodyForTheStaleRecordOfALender) {
   }
 }
 
+// It lends to nobody, and runs where the pool was when a shared container was made.
+TEST(Loans, ARestartMovesNoLenderForTheRecordOfOneThatHasNotStarted) {
+  const Unit place = lender("p", 2);
+  const Unit made = test_support::shared("s");
+  Synchronize all = test_support::all_running({place, made});
+  all.files[place.id()] = {.cpus = cpus("4-5"), .mems = {}};
+  all.containers[1].state = ContainerState::kCreated;
+  all.containers[1].resources.cpus = "4-5";
+  Driver node(laptop(), FenceKind::kLeaf);
+  EXPECT_EQ(node.handle(all).fatal, "");
+  EXPECT_EQ(node.own(place), cpus("4-5"));
+}
+
 // Somebody has bound the borrower to the memory of another node than the lent cores'.
 TEST(Loans, TheMemoryOfLentCoresIsTheBorrowersToo) {
   Driver node(test_support::xeon_snc2(), FenceKind::kLeaf);
