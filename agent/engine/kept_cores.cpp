@@ -1,6 +1,8 @@
 // What pods have for containers that do not run there, over a restart of the agent.
 #include "agent/engine/kept_cores.h"
 
+#include <algorithm>
+
 #include "agent/engine/engine.h"
 #include "agent/engine/pod_whole.h"
 #include "topology/adopt.h"
@@ -26,6 +28,10 @@ std::vector<KeptCores> Engine::kept() const {
     for (const Member* member : pod.members) {  // first, as it then counts if the update fails
       if (!member->pending) continue;
       for (const auto& one : member->pending->kept_before) {
+        const auto runs = [&](const Member* other) {
+          return other->role == Role::kExclusive && other->name == one.name;
+        };
+        if (std::any_of(pod.members.begin(), pod.members.end(), runs)) continue;
         add(pod_id, one.name, one.kept, one.claim);
       }
     }

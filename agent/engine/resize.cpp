@@ -243,6 +243,10 @@ void Engine::keep_as_before(PodRecord& pod, const std::vector<PendingUpdate::Kep
       continue;
     }
     ledger.commit(one.claim);
+    if (state_.shared().empty()) {  // others have all but these by now
+      ledger.release(one.claim.id);
+      continue;
+    }
     kept.emplace(one.name, std::move(one.kept));
   }
 }

@@ -226,6 +226,40 @@ TEST_P(BothFences, AGrowthThatIsNotDoneGivesBackWhatThePodKept) {
   EXPECT_EQ(node.engine.kept(), kept);
 }
 
+// What it had is not where a lender of its name is to be found after a restart.
+TEST_P(BothFences, NothingIsSavedForOneThatHasComeBackMeanwhile) {
+  Driver node(laptop(), GetParam());
+  const Pod pod = test_support::make_pod("p");
+  const Unit ended = part(pod, "ended", 2);
+  const Unit main = part(pod, "main", 2);
+  node.run(rank("other", 2));
+  node.run(ended);
+  node.run(main);
+  node.stop(ended);
+  ASSERT_TRUE(node.ask(main, cpu(4000)).reply.own);
+  ASSERT_EQ(node.engine.kept().at(0).container, "ended");
+  Unit back = part(pod, "ended", 1);
+  back.container.id = "back";
+  ASSERT_EQ(node.run(back).count(), 1);
+  EXPECT_THAT(node.engine.kept(), testing::IsEmpty());
+}
+
+// Others have got all but what its pod kept.
+TEST_P(BothFences, AGrowthThatIsNotDoneLeavesTheLastSharedCpu) {
+  Driver node(laptop(), GetParam());
+  const Pod pod = test_support::make_pod("p");
+  const Unit init = part(pod, "init", 2);
+  const Unit main = sized(part(pod, "main", 1), 500);
+  node.run(init);
+  node.stop(init);
+  node.run(main);
+  ASSERT_TRUE(node.ask(main, cpu(1000)).reply.own);
+  node.run(rank("other", 6));
+  ASSERT_EQ(node.taken().count(), 7);
+  EXPECT_EQ(node.handle(UpdateOverdue{main.id()}).fatal, "");
+  EXPECT_EQ(node.taken().count(), 6);
+}
+
 // The kubelet tries again, every few seconds.
 TEST_P(BothFences, OneThatIsNotDoneAgainAndAgainIsSaidOnce) {
   Driver node(laptop(), GetParam());
