@@ -232,7 +232,7 @@ void Sim::check_others(const Id& id, const CpuSet& cores, const Id& borrower) {
   }
   if (borrower.empty()) return;
   const SimContainer& own = containers_.at(borrower);
-  const bool settled = own.phase == Phase::kRunning && !own.tampered;
+  const bool settled = own.phase == Phase::kRunning && !own.tampered && !mistold(own);
   if (settled && !cores.is_subset_of(effective(borrower))) {
     broken(borrower + " on " + effective(borrower).to_string() + " has not what " + id + " lends");
   }

@@ -390,6 +390,7 @@ void Sim::synchronize() {
   std::set<std::string> pods;
   std::map<Id, CpuSet> before;
   for (auto& [id, sim] : containers_) {
+    if (mistold(sim)) sim.tampered = true;  // its file is as for another pod, until a quiet moment
     if (pods.insert(sim.pod.id).second) event.pods.push_back(sim.pod);
     event.pods.back().pid = 1;
     if (sim.phase == Phase::kExited) continue;
@@ -434,7 +435,10 @@ void Sim::restart_agent() {
     // A rank whose file somebody changed is taken to be where that says, in force or not.
     const bool holds = known(sim) == nullptr || member->role == Role::kExclusive;
     const CpuSet due = member == nullptr ? CpuSet() : borrowed(engine_.state(), *member);
-    const CpuSet stands = holds ? sim.file.cpus : effective(id) - due;
+    CpuSet stands = holds ? sim.file.cpus : effective(id) - due;
+    for (const topology::Core& core : machine_.cores) {  // it may hold whole ones
+      if (holds && core.cpus.intersects(sim.file.cpus)) stands |= core.cpus;
+    }
     for (const auto& [rank, cores] : before) clean = clean && !stands.intersects(cores);
   }
   const std::vector<engine::KeptCores> kept = engine_.kept();
@@ -466,8 +470,9 @@ void Sim::check_kept(const engine::KeptCores& kept) {
   const auto* claim = ledger.find(engine::claim_id(kept.pod_id, kept.container));
   // Its container runs elsewhere, where it was thought to be another pod's.
   if (claim != nullptr && options_.mistell) return;
-  // Nor is there room where one that was forgotten runs on its cores again.
-  if (options_.mistell && engine_.state().shared().is_subset_of(kept.cpus)) return;
+  // Nor is there room where others have all but these, while an update was not done that was to
+  // use some of them, or where one that was forgotten runs on its cores again.
+  if (engine_.state().shared().is_subset_of(kept.cpus)) return;
   if (claim != nullptr && kept.cpus.is_subset_of(claim->cpus)) {
     ++done_["kept over a restart"];
   } else if (!kept.cpus.intersects(ledger.exclusive())) {
