@@ -230,31 +230,32 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });
+  const auto among_shared = [](const Candidate& candidate) { return std::get<0>(candidate.doubt); };
+  const auto last = std::find_if(candidates.begin(), candidates.end(), among_shared);
   std::vector<const Candidate*> unplaced;
-  for (const Candidate& candidate : candidates) {
-    const auto& request = candidate.entitlement.request;
-    const bool among_shared = std::get<0>(candidate.doubt);
-    const PodRecord& pod = record_of(*candidate.pod);
-    // One that found no cores gets those that its pod keeps for its name, not where it stands.
-    const auto its = [&](const KeptCores& saved) {
-      return saved.pod_id == candidate.member->pod_id && saved.container == candidate.member->name;
-    };
-    const bool elsewhere =
-        among_shared && (std::any_of(saved_.begin(), saved_.end(), its) ||
-                         !beyond_its_pod(pod, *candidate.member, request).empty());
-    topology::Request before = request;
-    if (candidate.saved && candidate.saved->count != request.cpus) {
-      before.cpus = candidate.saved->count;
-      before.memory = candidate.saved->memory;
+  const auto adopt_those = [&](auto from, auto to) {
+    for (auto it = from; it != to; ++it) {
+      const Candidate& candidate = *it;
+      topology::Request before = candidate.entitlement.request;
+      const bool beyond =
+          among_shared(candidate) &&
+          !beyond_its_pod(record_of(*candidate.pod), *candidate.member, before).empty();
+      if (candidate.saved && candidate.saved->count != before.cpus) {
+        before.cpus = candidate.saved->count;
+        before.memory = candidate.saved->memory;
+      }
+      if (beyond || !adopt(*candidate.member, before, candidate.seen)) {
+        unplaced.push_back(&candidate);
+      }
     }
-    if (elsewhere || !adopt(*candidate.member, before, candidate.seen)) {
-      unplaced.push_back(&candidate);
-    }
-  }
+  };
+  adopt_those(candidates.begin(), last);
   for (const KeptCores& saved : std::exchange(saved_, {})) {
     const auto pod = pods.find(saved.pod_id);
     if (pod != pods.end() && pod->second->pid != 0) restore_kept(*pod->second, saved, effects);
   }
+  // Where these stand, nobody may be left but those on what pods keep: theirs comes first.
+  adopt_those(last, candidates.end());
   for (const Candidate& candidate : candidates) {
     if (!candidate.saved || candidate.member->role != Role::kExclusive) continue;
     resize_unseen(*candidate.member, candidate.member->resources, *candidate.pod, effects);

@@ -237,6 +237,28 @@ TEST_P(BothFences, WhatIsForThoseToComeIsKeptOverARestartOfTheAgent) {
   EXPECT_EQ(node.run(part(pod, "second", 4)), rest);
 }
 
+// It was started while no agent ran, wants as many as the shared ones have by chance, and would
+// leave these nothing but what the other pod keeps.
+TEST_P(BothFences, WhatIsForThoseToComeIsKeptFromOneThatRunsAmongTheShared) {
+  Driver before(xeon_snc2(), GetParam());
+  Pod pod = whole_pod("p", 6);
+  pod.pid = 1;
+  const Unit first = part(pod, "first", 2);
+  before.run(first);
+  const Unit large = rank("large", 80);
+  before.run(large);
+  const CpuSet taken = before.taken();
+  const CpuSet pool = xeon_snc2().online - taken;
+  const Unit late = rank("late", pool.count());
+  const Unit other = shared("s");
+  auto event = all_running({late, first, large, other});
+  for (const Unit& one : {first, large}) {
+    event.files[one.id()] = {.cpus = before.own(one), .mems = {}};
+  }
+  for (const Unit& one : {late, other}) event.files[one.id()] = {.cpus = pool, .mems = {}};
+  EXPECT_EQ(after(before, GetParam(), event).taken(), taken);
+}
+
 // One of those to come was made and started while no agent ran, where it would.
 TEST_P(BothFences, WhatIsLeftForThoseToComeIsKeptThoughOneOfThemCameMeanwhile) {
   struct Case {
