@@ -192,8 +192,11 @@ void Engine::confirm(Member& member, std::vector<Note>& notes) {
   if (pending.milli < 0 && record.milli) {
     record.milli = std::max<std::int64_t>(*record.milli + pending.milli, 0);
   }
-  // kept() says less, or of a lender another size.
-  if (!pending.kept_before.empty() || member.lending.lend_to) state_.note_loans_change();
+  // kept() says less, of a lender another size, or of a name what another's update would give back.
+  const bool runs_anew = was_exclusive != pending.claim.has_value();
+  if (!pending.kept_before.empty() || member.lending.lend_to || runs_anew) {
+    state_.note_loans_change();
+  }
   freed_ = freed_ || less_memory || !held.is_subset_of(state_.ledger.exclusive());
   count_memory(member);
   member.said_of_resizes.clear();
