@@ -7,7 +7,7 @@
 #   scripts/bench.sh [PATTERN]              all rows, or those whose program, name or baseline matches
 #   scripts/bench.sh --record [PATTERN]     writes their ratios down instead, of three times as many turns
 #   scripts/bench.sh --turns N [PATTERN]    as many turns instead of five
-#   scripts/bench.sh --gross [PATTERN]      fails only where a ratio is twice the one recorded, a minute later too: for CI
+#   scripts/bench.sh --gross [PATTERN]      fails only where a ratio is twice the one recorded (some rows: a little more), a minute later too: for CI
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
