@@ -233,9 +233,11 @@ Status Cluster::start_api_server(int port) {
       "--service-account-key-file=" + dir + "/accounts.key",
       "--service-account-signing-key-file=" + dir + "/accounts.key",
       "--etcd-compaction-interval=" + seconds(options_.compaction)};
-  const auto noted = flags_to_note_calls(dir, kExtenderUser);
-  if (!noted) return failure(noted.error());
-  argv.insert(argv.end(), noted->begin(), noted->end());
+  if (options_.notes_calls) {
+    const auto noted = flags_to_note_calls(dir, kExtenderUser);
+    if (!noted) return failure(noted.error());
+    argv.insert(argv.end(), noted->begin(), noted->end());
+  }
   // Service accounts are made by the controller manager; without one every pod would be refused.
   if (!options_.controller_manager) argv.emplace_back("--disable-admission-plugins=ServiceAccount");
   if (options_.native_gangs) {
@@ -295,7 +297,9 @@ Status Cluster::start_scheduler(const SchedulerOptions& options) {
   json config = {{"apiVersion", "kubescheduler.config.k8s.io/v1"},
                  {"kind", "KubeSchedulerConfiguration"},
                  {"clientConnection",
-                  {{"kubeconfig", kubeconfig(kSchedulerUser)}, {"qps", 1000}, {"burst", 2000}}},
+                  {{"kubeconfig", kubeconfig(kSchedulerUser)},
+                   {"qps", options.qps},
+                   {"burst", 2 * options.qps}}},
                  {"leaderElection", {{"leaderElect", false}}},
                  {"podInitialBackoffSeconds", 1},
                  {"podMaxBackoffSeconds", options.max_backoff.count()}};

@@ -30,6 +30,7 @@ struct ClusterOptions {
   bool controller_manager = false;
   bool native_gangs = false;             // Kubernetes 1.37, with the feature gate GenericWorkload
   std::chrono::seconds compaction{300};  // the API server forgets history that old
+  bool notes_calls = true;  // writes down what the extender calls, which takes CPU: for denied()
 };
 
 // Files in PEM of somebody who speaks TLS.
@@ -53,6 +54,7 @@ struct ExtenderCall {
 struct SchedulerOptions {
   std::optional<ExtenderCall> extender;
   int percentage_of_nodes = 0;          // to score; 0: the scheduler's own choice
+  int qps = 1000;                       // of its bindings, and of its events
   std::chrono::seconds max_backoff{2};  // after an attempt that failed; 1 s at first
   // The program of scripts/kube.sh --topology, with NodeResourceTopologyMatch, which scores by this
   // strategy and counts more than all others. Empty: the plain one.

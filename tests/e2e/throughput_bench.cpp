@@ -39,6 +39,7 @@ struct Load {
   int gang = 0;  // pods of each gang; 0: they are no gangs
   bool native = false;
   int percentage = 0;  // of nodes that the scheduler scores; 0: its own choice
+  int qps = 1000;      // of its bindings
   int limit_s = 600;
 };
 
@@ -153,7 +154,7 @@ Status add_pods(Admin& admin, const Load& load, With with) {
 // Pods a second.
 Result<double> measure(const Load& load, With with) {
   const bool with_extender = with != With::kNothing;
-  auto cluster = Cluster::start({.native_gangs = load.native});
+  auto cluster = Cluster::start({.native_gangs = load.native, .notes_calls = false});
   if (!cluster) return failure(cluster.error());
   const auto begun = Clock::now();
   const auto nodes = FakeNodes::start(
@@ -165,6 +166,7 @@ Result<double> measure(const Load& load, With with) {
   if (Status made = add_pods(admin, load, with); !made) return failure(made.error());
   SchedulerOptions scheduler;
   scheduler.percentage_of_nodes = load.percentage;
+  scheduler.qps = load.qps;
   ExtenderProcess extender;
   if (with_extender) {
     auto started =
@@ -241,6 +243,8 @@ int main(int argc, char** argv) {
   CLI::Option* gang = app.add_option("--gang", load.gang, "pods of each gang [none are]");
   app.add_flag("--native", load.native, "gangs of Kubernetes 1.37's own")->needs(gang);
   app.add_option("--percentage", load.percentage, "percentageOfNodesToScore [the scheduler's own]");
+  app.add_option("--qps", load.qps, "bindings a second that the scheduler itself makes [1000]")
+      ->check(CLI::PositiveNumber);
   app.add_option("--limit", load.limit_s, "seconds until it gives up [600]");
   CLI11_PARSE(app, argc, argv);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);

@@ -63,6 +63,7 @@ leaderElection:
   leaderElect: {{ gt (int .root.Values.scheduler.replicas) 1 }}
   resourceName: {{ .root.Values.scheduler.name }}
   resourceNamespace: {{ .root.Release.Namespace }}
+percentageOfNodesToScore: 100   # else beyond 100 nodes most planned ones are not offered at first
 profiles:
   - schedulerName: {{ .root.Values.scheduler.name }}
 {{- else }}
