@@ -67,7 +67,7 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     // What the start needed, and the message that told all containers.
     if (synchronized && !busy && !gave_back) give_back_memory();
     gave_back = synchronized && (gave_back || !busy);
-    if (synchronized && node.take_resync_wish(now)) {
+    if (synchronized && node.take_resync_request(now)) {
       connection.resync(now, "a container's cpuset can only be mended by the runtime");
     }
   }

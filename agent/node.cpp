@@ -331,7 +331,7 @@ bool Node::grows_by_resync(TimePoint now) {
   return now >= *could_grow_ + kGrowthPause;
 }
 
-bool Node::take_resync_wish(TimePoint now) {
+bool Node::take_resync_request(TimePoint now) {
   const bool due = could_grow_ && now >= *could_grow_ + kGrowthPause;
   if ((!changed_ && !due) || now < std::max(next_look_, next_resync_)) return false;
   next_look_ = now + kLookPause;

@@ -50,7 +50,7 @@ class Node final : public EngineHandler {
   // Does one small piece of waiting work: a cpuset file to grow, or one to compare. False: there is
   // none until next_work().
   bool work(TimePoint now);
-  // While not `synchronized` no resync can be wished for: nothing is due for its sake.
+  // While not `synchronized` no resync is asked for: nothing is due for its sake.
   [[nodiscard]] std::optional<TimePoint> next_work(bool synchronized) const;
 
   // Readable when hear_news() has something to do; -1 while it cannot have.
@@ -63,7 +63,7 @@ class Node final : public EngineHandler {
 
   // A container is wrong in a way that only the answer to a new Synchronize can mend. True at most
   // once in a while, so that a repair that does not help cannot spin.
-  [[nodiscard]] bool take_resync_wish(TimePoint now);
+  [[nodiscard]] bool take_resync_request(TimePoint now);
 
   // All containers are known: a Synchronize was answered.
   [[nodiscard]] bool synchronized() const { return synchronized_; }

@@ -79,43 +79,43 @@ struct Choice {
   int fitting = 0;  // domains that could have taken it
 };
 
-Choice choose(const Wishes& wishes, const Space& space, Align align) {
-  const Request& request = wishes.request;
+Choice choose(const Criteria& criteria, const Space& space, Align align) {
+  const Request& request = criteria.request;
   const bool bound = request.memory_policy == MemoryPolicy::kBind;
   Choice choice;
   const auto domains = static_cast<Index>(space.of(align).size());
   for (Index domain = 0; domain < domains; ++domain) {
-    if (!fits(wishes.topology, space, align, domain, request.cpus)) continue;
-    const Rank it = rank(wishes, space, align, domain, request.cpus);
+    if (!fits(criteria.topology, space, align, domain, request.cpus)) continue;
+    const Rank it = rank(criteria, space, align, domain, request.cpus);
     if (bound && it.short_of_memory) continue;
     if (++choice.fitting == 1 || it < choice.best) choice.best = it;
   }
   return choice;
 }
 
-std::optional<Decision> attempt(const Wishes& wishes, const Space& space, Align align) {
-  if (space.of(Align::kNone, 0).units < wishes.request.cpus) return std::nullopt;
-  const Choice choice = choose(wishes, space, align);
+std::optional<Decision> attempt(const Criteria& criteria, const Space& space, Align align) {
+  if (space.of(Align::kNone, 0).units < criteria.request.cpus) return std::nullopt;
+  const Choice choice = choose(criteria, space, align);
   if (choice.fitting == 0) return std::nullopt;
   const Place place{.align = align, .domain = choice.best.id};
-  const int n = wishes.request.cpus;
-  const Order order = [place](const Wishes& with, const Space& from, int units) {
+  const int n = criteria.request.cpus;
+  const Order order = [place](const Criteria& with, const Space& from, int units) {
     auto cores = usable_cores(with.topology, from, place.align, place.domain);
     return taking_order(with, from, std::move(cores), units);
   };
-  auto decision = decide(wishes, place, choose_cpus(wishes, space, place, n, order));
+  auto decision = decide(criteria, place, choose_cpus(criteria, space, place, n, order));
   if (decision) decision->why.domains_fitting = choice.fitting;
   return decision;
 }
 
 // The spaces in order, for each alignment that the strength allows.
-std::optional<Decision> climb(const Wishes& wishes, const std::vector<Space>& spaces) {
-  const Request& request = wishes.request;
+std::optional<Decision> climb(const Criteria& criteria, const std::vector<Space>& spaces) {
+  const Request& request = criteria.request;
   const Align widest = request.strength == Strength::kRequired ? request.align : Align::kNone;
   for (const Align align : kAligns) {
     if (align < request.align || align > widest) continue;
     for (const Space& space : spaces) {
-      if (auto decision = attempt(wishes, space, align)) return decision;
+      if (auto decision = attempt(criteria, space, align)) return decision;
     }
   }
   return std::nullopt;
@@ -131,16 +131,16 @@ MemoryPolicy usual_memory_policy(const Request& request) {
 
 Outcome allocate(const Topology& topology, const Ledger& ledger, const Request& request) {
   if (!is_sound(topology, request)) return refuse(topology, ledger, request, nullptr, {});
-  const Wishes wishes = wishes_of(topology, ledger, request, nullptr);
+  const Criteria criteria = criteria_of(topology, ledger, request, nullptr);
   const CpuSet free = topology.online - ledger.reserved() - ledger.exclusive();
   const std::vector<CpuSet> pools = pools_of(topology, free, request.use_isolated);
   std::vector<Space> spaces = spaces_before(topology, pools, request);
   if (request.planned) {
-    if (auto decision = climb(wishes, spaces)) return std::move(*decision);
+    if (auto decision = climb(criteria, spaces)) return std::move(*decision);
     spaces.clear();
   }
   add_all(topology, pools, request, spaces);
-  if (auto decision = climb(wishes, spaces)) return std::move(*decision);
+  if (auto decision = climb(criteria, spaces)) return std::move(*decision);
   return refuse(topology, ledger, request, nullptr, {});
 }
 

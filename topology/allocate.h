@@ -59,7 +59,7 @@ struct Request {
   Smt smt = Smt::kPreferFull;
   MemoryPolicy memory_policy = MemoryPolicy::kBind;
   Bytes memory = 0;         // its limit; 0: none, nothing is promised
-  std::string near_device;  // name or PCI address; its NUMA node comes first. Empty: no wish
+  std::string near_device;  // name or PCI address; its NUMA node comes first. Empty: any
   NodeSet near_nodes;       // where there is none: these come first, those of its own devices
   std::string job;
   std::string task_group;
@@ -102,7 +102,7 @@ struct Refusal {
   Index where = kNoIndex;      // that domain's index (L3, node or package, by `align`)
   Align align = Align::kNuma;  // the widest one tried
   // The narrowest wider alignment with which it would fit now. Of a resize this and what follows
-  // are those of a new container in the place of this one, which can have no other wishes.
+  // are those of a new container in the place of this one, which can ask for nothing else.
   std::optional<Align> fits_with;
   bool fits_split = false;   // would fit now with Smt::kPreferFull, all else as asked
   bool fits_anew = false;    // a resize: would fit now as it is asked for, but not in place

@@ -26,18 +26,19 @@ NodeId node_number(const Topology& topology, Place place) {
   return nodes == 1 ? number : kNoIndex;
 }
 
-Why why_of(const Wishes& wishes, Place place, const CpuSet& held) {
-  const CpuSet taken = wishes.own == nullptr ? CpuSet() : wishes.own->cpus;
+Why why_of(const Criteria& criteria, Place place, const CpuSet& held) {
+  const CpuSet taken = criteria.own == nullptr ? CpuSet() : criteria.own->cpus;
   const CpuSet free =
-      wishes.topology.online - wishes.ledger.reserved() - (wishes.ledger.exclusive() - taken);
-  const bool isolated = held.intersects(wishes.topology.isolated);
-  const CpuSet pool = isolated ? free & wishes.topology.isolated : free - wishes.topology.isolated;
-  Why why = why_there(wishes.topology, wishes.request.align, place);
-  why.free_before = pool.count_common(cpus_of(wishes.topology, place.align, place.domain));
+      criteria.topology.online - criteria.ledger.reserved() - (criteria.ledger.exclusive() - taken);
+  const bool isolated = held.intersects(criteria.topology.isolated);
+  const CpuSet pool =
+      isolated ? free & criteria.topology.isolated : free - criteria.topology.isolated;
+  Why why = why_there(criteria.topology, criteria.request.align, place);
+  why.free_before = pool.count_common(cpus_of(criteria.topology, place.align, place.domain));
   why.free_after = why.free_before - pool.count_common(held);
-  why.cores_split = cores_split(wishes.topology, held);
-  why.kept = held.count_common(wishes.request.preferred);
-  why.group_members = group_members(wishes, place.align, place.domain);
+  why.cores_split = cores_split(criteria.topology, held);
+  why.kept = held.count_common(criteria.request.preferred);
+  why.group_members = group_members(criteria, place.align, place.domain);
   why.isolated = isolated;
   return why;
 }
@@ -53,14 +54,15 @@ Why why_there(const Topology& topology, Align asked, Place place) {
   return why;
 }
 
-std::optional<Decision> decide(const Wishes& wishes, Place place, const CpuSet& held) {
-  const bool grows = wishes.own == nullptr || !held.is_subset_of(wishes.own->cpus);
-  const std::optional<CpuSet> shared = shared_cpus(wishes.topology, wishes.ledger);
+std::optional<Decision> decide(const Criteria& criteria, Place place, const CpuSet& held) {
+  const bool grows = criteria.own == nullptr || !held.is_subset_of(criteria.own->cpus);
+  const std::optional<CpuSet> shared = shared_cpus(criteria.topology, criteria.ledger);
   if (grows && shared && shared->is_subset_of(held)) return std::nullopt;
-  auto binding = bind_memory(wishes.topology, wishes.left, wishes.request, held, place, wishes.own);
+  auto binding =
+      bind_memory(criteria.topology, criteria.left, criteria.request, held, place, criteria.own);
   if (!binding) return std::nullopt;
 
-  const Request& request = wishes.request;
+  const Request& request = criteria.request;
   Decision decision;
   decision.claim.id = request.id;
   decision.claim.cpus = held;
@@ -69,8 +71,8 @@ std::optional<Decision> decide(const Wishes& wishes, Place place, const CpuSet& 
   decision.claim.job = request.job;
   decision.claim.task_group = request.task_group;
   decision.claim.profile = request.profile;
-  decision.cpus = running_on(wishes.topology, request, held);
-  decision.why = why_of(wishes, place, held);
+  decision.cpus = running_on(criteria.topology, request, held);
+  decision.why = why_of(criteria, place, held);
   return decision;
 }
 

@@ -10,7 +10,8 @@ namespace pinion::topology {
 
 // The decision to hold exactly these CPUs, which lie in `place`; nullopt where their memory does
 // not cover a bound limit or everybody else would be left without a CPU.
-[[nodiscard]] std::optional<Decision> decide(const Wishes& wishes, Place place, const CpuSet& held);
+[[nodiscard]] std::optional<Decision> decide(const Criteria& criteria, Place place,
+                                             const CpuSet& held);
 
 // Where the CPUs lie, without the figures of a choice.
 [[nodiscard]] Why why_there(const Topology& topology, Align asked, Place place);

@@ -18,7 +18,7 @@ constexpr std::array kWayDown = {Align::kSocket, Align::kNuma, Align::kL3};
 
 class TakingOrder {
  public:
-  TakingOrder(const Wishes& wishes, const Space& space) : wishes_(wishes), space_(space) {}
+  TakingOrder(const Criteria& criteria, const Space& space) : criteria_(criteria), space_(space) {}
 
   void add(std::vector<Index> cores, int n, std::size_t level = 0) {
     if (cores.empty()) return;
@@ -48,7 +48,7 @@ class TakingOrder {
   }
 
   [[nodiscard]] Index domain(Index core, Align align) const {
-    return domain_of(wishes_.topology.cores[static_cast<std::size_t>(core)], align);
+    return domain_of(criteria_.topology.cores[static_cast<std::size_t>(core)], align);
   }
 
   [[nodiscard]] bool in_one_domain(const std::vector<Index>& cores, Align align) const {
@@ -80,7 +80,8 @@ class TakingOrder {
     const auto key = [&](const Group& g) {
       const bool holds = g.units >= n;
       Rank best;
-      if (g.domain != kNoIndex) best = rank(wishes_, space_, align, g.domain, std::min(n, g.units));
+      if (g.domain != kNoIndex)
+        best = rank(criteria_, space_, align, g.domain, std::min(n, g.units));
       return std::tuple(g.domain == kNoIndex, !holds, holds ? 0 : -g.units, best);
     };
     auto chosen = groups.begin();
@@ -108,13 +109,13 @@ class TakingOrder {
     };
     std::sort(cores.begin(), cores.end(), [&](Index a, Index b) { return key(a) < key(b); });
     result.insert(result.end(), cores.begin(), cores.end());
-    const Index node = wishes_.topology.cores[static_cast<std::size_t>(cores.front())].node;
-    std::vector<Index>& beside = wishes_.beside;
+    const Index node = criteria_.topology.cores[static_cast<std::size_t>(cores.front())].node;
+    std::vector<Index>& beside = criteria_.beside;
     if (node == kNoIndex || std::find(beside.begin(), beside.end(), node) != beside.end()) return;
     beside.push_back(node);
   }
 
-  Wishes wishes_;  // a copy: what is taken first draws the rest beside it
+  Criteria criteria_;  // a copy: what is taken first draws the rest beside it
   const Space& space_;
 };
 
@@ -126,15 +127,15 @@ CpuSet part_of(const CpuSet& free, const CpuSet& before, int n) {
 }
 
 // The cores, with what is taken of each.
-std::vector<std::pair<Index, CpuSet>> take_in_order(const Wishes& wishes, const Space& space,
+std::vector<std::pair<Index, CpuSet>> take_in_order(const Criteria& criteria, const Space& space,
                                                     const std::vector<Index>& order, int n) {
   std::vector<std::pair<Index, CpuSet>> taken;
   for (const Index index : exact(space, order, n)) {
-    const CpuSet& cpus = wishes.topology.cores[static_cast<std::size_t>(index)].cpus;
+    const CpuSet& cpus = criteria.topology.cores[static_cast<std::size_t>(index)].cpus;
     const int units = space.core(index).units;
     taken.emplace_back(
         index, takes_any_cpus(space.smt)
-                   ? part_of(cpus & space.pool, wishes.request.preferred, std::min(n, units))
+                   ? part_of(cpus & space.pool, criteria.request.preferred, std::min(n, units))
                    : cpus);
     n -= units;
   }
@@ -144,8 +145,8 @@ std::vector<std::pair<Index, CpuSet>> take_in_order(const Wishes& wishes, const 
 // One part after another, each beside those before it.
 class WholeFirst {
  public:
-  WholeFirst(const Wishes& wishes, const Space& all, const Order& order)
-      : wishes_(wishes), all_(all), order_(order), whole_(all.cores.size()) {
+  WholeFirst(const Criteria& criteria, const Space& all, const Order& order)
+      : criteria_(criteria), all_(all), order_(order), whole_(all.cores.size()) {
     for (std::size_t i = 0; i < whole_.size(); ++i) whole_[i] = is_whole(all.cores[i]);
     split_ = whole_;
     split_.flip();
@@ -161,20 +162,21 @@ class WholeFirst {
  private:
   void take(std::vector<bool>& cores, Smt smt, int n) {
     if (n == 0) return;
-    const Topology& topology = wishes_.topology;
+    const Topology& topology = criteria_.topology;
     const Space space = restricted(topology, all_, smt, cores);
-    for (const auto& [core, cpus] : take_in_order(wishes_, space, order_(wishes_, space, n), n)) {
+    for (const auto& [core, cpus] :
+         take_in_order(criteria_, space, order_(criteria_, space, n), n)) {
       held_ |= cpus;
       cores[static_cast<std::size_t>(core)] = false;
       const Index node = topology.cores[static_cast<std::size_t>(core)].node;
-      std::vector<Index>& beside = wishes_.beside;
+      std::vector<Index>& beside = criteria_.beside;
       if (node == kNoIndex || std::find(beside.begin(), beside.end(), node) != beside.end())
         continue;
       beside.push_back(node);
     }
   }
 
-  Wishes wishes_;  // a copy, as in TakingOrder
+  Criteria criteria_;  // a copy, as in TakingOrder
   const Space& all_;
   const Order& order_;
   std::vector<bool> whole_;  // by core: not taken yet
@@ -184,9 +186,9 @@ class WholeFirst {
 
 }  // namespace
 
-std::vector<Index> taking_order(const Wishes& wishes, const Space& space, std::vector<Index> among,
-                                int n) {
-  TakingOrder order(wishes, space);
+std::vector<Index> taking_order(const Criteria& criteria, const Space& space,
+                                std::vector<Index> among, int n) {
+  TakingOrder order(criteria, space);
   order.result.reserve(among.size());
   order.add(std::move(among), n);
   return std::move(order.result);
@@ -204,19 +206,19 @@ std::vector<Index> usable_cores(const Topology& topology, const Space& space, Al
   return cores;
 }
 
-CpuSet choose_cpus(const Wishes& wishes, const Space& space, Place place, int n,
+CpuSet choose_cpus(const Criteria& criteria, const Space& space, Place place, int n,
                    const Order& order) {
   if (space.smt != Smt::kPreferFull) {
     CpuSet held;
-    for (const auto& [core, cpus] : take_in_order(wishes, space, order(wishes, space, n), n)) {
+    for (const auto& [core, cpus] : take_in_order(criteria, space, order(criteria, space, n), n)) {
       held |= cpus;
     }
     return held;
   }
   const DomainSpace& room = space.of(place.align, place.domain);
-  const int whole = whole_part(wishes.topology, space, place.align, place.domain, n);
+  const int whole = whole_part(criteria.topology, space, place.align, place.domain, n);
   const int split = std::min(n - whole, room.units - room.whole_units);
-  WholeFirst parts(wishes, space, order);
+  WholeFirst parts(criteria, space, order);
   parts.take_whole(whole);
   parts.take_split(split);
   parts.take_fresh(n - whole - split);

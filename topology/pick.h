@@ -15,7 +15,7 @@ namespace pinion::topology {
 
 // The cores, all of `among` with units, in the order in which a request for n units takes them.
 // Where all cores have equally many units it may end as soon as n are reached.
-[[nodiscard]] std::vector<Index> taking_order(const Wishes& wishes, const Space& space,
+[[nodiscard]] std::vector<Index> taking_order(const Criteria& criteria, const Space& space,
                                               std::vector<Index> among, int n);
 
 // The cores of the domain that have units, ascending.
@@ -23,12 +23,12 @@ namespace pinion::topology {
                                               Align align, Index domain);
 
 // The order in which cores of the space are taken for n units; for taking_order or around it.
-using Order = std::function<std::vector<Index>(const Wishes&, const Space&, int n)>;
+using Order = std::function<std::vector<Index>(const Criteria&, const Space&, int n)>;
 
 // The CPUs to hold for n >= 1 units of the domain, in this order: whole cores; under kPack free
 // CPUs, in part from the last core alone; under kPreferFull whole free cores first, as far as they
 // go into n, then free CPUs of the others. Empty when the domain's cores cannot make up n.
-[[nodiscard]] CpuSet choose_cpus(const Wishes& wishes, const Space& space, Place place, int n,
+[[nodiscard]] CpuSet choose_cpus(const Criteria& criteria, const Space& space, Place place, int n,
                                  const Order& order);
 
 // What the container runs on when it holds these CPUs: all of them, or under kOnePerCore one of

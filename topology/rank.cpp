@@ -30,12 +30,12 @@ std::vector<Index> device_nodes(const Topology& topology, const Request& request
 }
 
 // Between the domain and each device's node, summed up.
-int from_devices(const Wishes& wishes, Align align, Index domain) {
+int from_devices(const Criteria& criteria, Align align, Index domain) {
   int away = 0;
-  for (const Index device : wishes.devices) {
+  for (const Index device : criteria.devices) {
     int nearest = kFar;
-    for_each_node(wishes.topology, align, domain, [&](Index node) {
-      nearest = std::min(nearest, closeness(wishes.topology, node, device));
+    for_each_node(criteria.topology, align, domain, [&](Index node) {
+      nearest = std::min(nearest, closeness(criteria.topology, node, device));
     });
     if (nearest == kFar) return kFar;
     away += nearest;
@@ -51,11 +51,12 @@ bool same_group(const Claim& claim, const Request& request) {
 // Counts the containers of the group by domain and gathers the nodes they are at home in.
 class GroupCount {
  public:
-  GroupCount(const Topology& topology, Wishes& wishes) : topology_(topology), wishes_(wishes) {
+  GroupCount(const Topology& topology, Criteria& criteria)
+      : topology_(topology), criteria_(criteria) {
     const std::array sizes = {topology.l3s.size(), topology.nodes.size(), topology.packages.size(),
                               std::size_t{1}};
     for (std::size_t align = 0; align < kAligns.size(); ++align) {
-      wishes.group[align].resize(sizes[align]);
+      criteria.group[align].resize(sizes[align]);
       counted_[align].resize(sizes[align]);
     }
     at_home_.resize(topology.nodes.size());
@@ -76,12 +77,13 @@ class GroupCount {
   }
 
   void finish() {
-    wishes_.group_away.resize(topology_.nodes.size());
+    criteria_.group_away.resize(topology_.nodes.size());
     for (std::size_t home = 0; home < at_home_.size(); ++home) {
       if (at_home_[home] == 0) continue;
       for (std::size_t node = 0; node < at_home_.size(); ++node) {
-        wishes_.group_away[node] += at_home_[home] * closeness(topology_, static_cast<Index>(node),
-                                                               static_cast<Index>(home));
+        criteria_.group_away[node] +=
+            at_home_[home] *
+            closeness(topology_, static_cast<Index>(node), static_cast<Index>(home));
       }
     }
   }
@@ -93,19 +95,19 @@ class GroupCount {
     const auto at = static_cast<std::size_t>(domain);
     if (counted_[kind][at] == members_) return;
     counted_[kind][at] = members_;
-    ++wishes_.group[kind][at];
+    ++criteria_.group[kind][at];
   }
 
   const Topology& topology_;
-  Wishes& wishes_;
+  Criteria& criteria_;
   int members_ = 0;
   std::array<std::vector<int>, kAligns.size()> counted_;  // number of the last member counted there
   std::vector<int> at_home_;                              // members by the node of their first CPU
 };
 
-void count_controllers(const Topology& topology, const Claim& claim, Wishes& wishes) {
+void count_controllers(const Topology& topology, const Claim& claim, Criteria& criteria) {
   for (std::size_t node = 0; node < topology.nodes.size(); ++node) {
-    if (topology.nodes[node].cpus.intersects(claim.cpus)) ++wishes.controllers[node];
+    if (topology.nodes[node].cpus.intersects(claim.cpus)) ++criteria.controllers[node];
   }
 }
 
@@ -144,60 +146,60 @@ int cores_split(const Space& space, const DomainSpace& domain, int n, int not_wh
 
 }  // namespace
 
-Wishes wishes_of(const Topology& topology, const Ledger& ledger, const Request& request,
-                 const Claim* own) {
-  Wishes wishes{.topology = topology, .ledger = ledger, .request = request, .own = own};
-  wishes.devices = device_nodes(topology, request);
-  if (request.memory > 0) wishes.left = memory_left(topology, ledger, own);
+Criteria criteria_of(const Topology& topology, const Ledger& ledger, const Request& request,
+                     const Claim* own) {
+  Criteria criteria{.topology = topology, .ledger = ledger, .request = request, .own = own};
+  criteria.devices = device_nodes(topology, request);
+  if (request.memory > 0) criteria.left = memory_left(topology, ledger, own);
   const bool spread = request.profile == Profile::kMemory;
-  if (spread) wishes.controllers.resize(topology.nodes.size());
-  if (!spread && request.task_group.empty()) return wishes;
+  if (spread) criteria.controllers.resize(topology.nodes.size());
+  if (!spread && request.task_group.empty()) return criteria;
   std::optional<GroupCount> group;
   for (const auto& [id, claim] : ledger.claims()) {
     if (spread && claim.profile == Profile::kMemory && id != request.id) {
-      count_controllers(topology, claim, wishes);
+      count_controllers(topology, claim, criteria);
     }
     if (!same_group(claim, request)) continue;
-    if (!group) group.emplace(topology, wishes);
+    if (!group) group.emplace(topology, criteria);
     group->add(claim);
   }
   if (group) group->finish();
-  return wishes;
+  return criteria;
 }
 
-int group_members(const Wishes& wishes, Align align, Index domain) {
-  const std::vector<int>& members = wishes.group[static_cast<std::size_t>(align)];
+int group_members(const Criteria& criteria, Align align, Index domain) {
+  const std::vector<int>& members = criteria.group[static_cast<std::size_t>(align)];
   return members.empty() ? 0 : members[static_cast<std::size_t>(domain)];
 }
 
-Rank rank(const Wishes& wishes, const Space& space, Align align, Index domain, int n) {
+Rank rank(const Criteria& criteria, const Space& space, Align align, Index domain, int n) {
   const DomainSpace& room = space.of(align, domain);
-  const Topology& topology = wishes.topology;
-  const Request& request = wishes.request;
+  const Topology& topology = criteria.topology;
+  const Request& request = criteria.request;
   Rank rank;
-  rank.from_devices = from_devices(wishes, align, domain);
+  rank.from_devices = from_devices(criteria, align, domain);
   const bool by_node =
-      !wishes.beside.empty() || !wishes.controllers.empty() || !wishes.group_away.empty();
+      !criteria.beside.empty() || !criteria.controllers.empty() || !criteria.group_away.empty();
   if (by_node) {
-    rank.from_own = wishes.beside.empty() ? 0 : kFar;
-    rank.from_group = wishes.group_away.empty() ? 0 : kFar;
+    rank.from_own = criteria.beside.empty() ? 0 : kFar;
+    rank.from_group = criteria.group_away.empty() ? 0 : kFar;
     for_each_node(topology, align, domain, [&](Index node) {
       const auto at = static_cast<std::size_t>(node);
-      for (const Index own : wishes.beside) {
+      for (const Index own : criteria.beside) {
         rank.from_own = std::min(rank.from_own, closeness(topology, node, own));
       }
-      if (!wishes.controllers.empty()) rank.controllers += wishes.controllers[at];
-      if (!wishes.group_away.empty()) {
-        rank.from_group = std::min(rank.from_group, wishes.group_away[at]);
+      if (!criteria.controllers.empty()) rank.controllers += criteria.controllers[at];
+      if (!criteria.group_away.empty()) {
+        rank.from_group = std::min(rank.from_group, criteria.group_away[at]);
       }
     });
   }
-  if (!wishes.left.empty() && request.memory_policy != MemoryPolicy::kAny) {
-    const auto left = memory_left_in(topology, wishes.left, align, domain);
+  if (!criteria.left.empty() && request.memory_policy != MemoryPolicy::kAny) {
+    const auto left = memory_left_in(topology, criteria.left, align, domain);
     rank.short_of_memory = left && *left < request.memory;
   }
   // Memory-bound containers are spread instead of gathered; near the group only among equals.
-  if (wishes.controllers.empty()) rank.without_group = -group_members(wishes, align, domain);
+  if (criteria.controllers.empty()) rank.without_group = -group_members(criteria, align, domain);
   rank.not_kept = -std::min(room.kept, n);
   if (space.smt == Smt::kPreferFull) {
     rank.not_whole = n - whole_part(topology, space, align, domain, n);

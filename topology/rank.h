@@ -12,7 +12,7 @@
 namespace pinion::topology {
 
 // What of the request and of the containers already placed bears on the choice, gathered once.
-struct Wishes {
+struct Criteria {
   const Topology& topology;
   const Ledger& ledger;
   const Request& request;
@@ -20,16 +20,16 @@ struct Wishes {
   MemoryLeft left{};               // unpromised bytes by node; empty: no memory is asked for
   std::vector<Index> devices{};    // nodes that it shall be near
   std::vector<Index> beside{};     // nodes of CPUs that the container already has or gets
-  std::vector<int> controllers{};  // by node: memory-bound containers there; empty: no such wish
+  std::vector<int> controllers{};  // by node: memory-bound containers there; empty: not asked for
   std::vector<int> group_away{};   // by node: closeness to the group, summed up; empty: no group
   std::array<std::vector<int>, kAligns.size()> group{};  // members by domain; empty: no group
 };
 
-[[nodiscard]] Wishes wishes_of(const Topology& topology, const Ledger& ledger,
-                               const Request& request, const Claim* own);
+[[nodiscard]] Criteria criteria_of(const Topology& topology, const Ledger& ledger,
+                                   const Request& request, const Claim* own);
 
 // Containers of the request's task group that hold CPUs in the domain.
-[[nodiscard]] int group_members(const Wishes& wishes, Align align, Index domain);
+[[nodiscard]] int group_members(const Criteria& criteria, Align align, Index domain);
 
 // Compared member by member, in this order; the smaller is the better one.
 struct Rank {
@@ -51,6 +51,7 @@ struct Rank {
 };
 
 // Precondition: the domain has units >= n >= 1.
-[[nodiscard]] Rank rank(const Wishes& wishes, const Space& space, Align align, Index domain, int n);
+[[nodiscard]] Rank rank(const Criteria& criteria, const Space& space, Align align, Index domain,
+                        int n);
 
 }  // namespace pinion::topology

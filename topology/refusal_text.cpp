@@ -147,7 +147,7 @@ std::string what_is_missing(const Topology& topology, const Ledger& ledger, cons
 }
 
 // "; would fit: 4 CPUs, or align socket, or smt prefer-full". What a pod says of itself counts as
-// it was when it was made, so other wishes than its size are for a new one.
+// it was when it was made, so all but its size is what a new one could ask for.
 std::string what_would_fit(const Refusal& refusal, const Where& in_place) {
   std::vector<std::string> options;
   if (refusal.reason == Reason::kMemory) {

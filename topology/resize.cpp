@@ -14,47 +14,49 @@
 namespace pinion::topology {
 namespace {
 
-CpuSet free_cpus(const Wishes& wishes) {
-  return wishes.topology.online - wishes.ledger.reserved() - wishes.ledger.exclusive();
+CpuSet free_cpus(const Criteria& criteria) {
+  return criteria.topology.online - criteria.ledger.reserved() - criteria.ledger.exclusive();
 }
 
 // The pages of a running container are on the nodes it was bound to: taking one away would move
 // them all.
-std::optional<Decision> decide_in_place(const Wishes& wishes, Place place, const CpuSet& held) {
-  auto decision = decide(wishes, place, held);
-  if (decision && !decision->claim.mems.empty()) decision->claim.mems |= wishes.own->mems;
+std::optional<Decision> decide_in_place(const Criteria& criteria, Place place, const CpuSet& held) {
+  auto decision = decide(criteria, place, held);
+  if (decision && !decision->claim.mems.empty()) decision->claim.mems |= criteria.own->mems;
   return decision;
 }
 
 // Empty when the machine has no cores that make up the number (kFullCore).
-CpuSet shrunk(const Wishes& wishes) {
-  const CpuSet& held = wishes.own->cpus;
-  const Request& request = wishes.request;
-  const Order by_rank = [](const Wishes& with, const Space& from, int units) {
+CpuSet shrunk(const Criteria& criteria) {
+  const CpuSet& held = criteria.own->cpus;
+  const Request& request = criteria.request;
+  const Order by_rank = [](const Criteria& with, const Space& from, int units) {
     return taking_order(with, from, usable_cores(with.topology, from, Align::kNone, 0), units);
   };
   // A claim taken over from somebody else may hold broken cores; then any of them may go.
   for (const Smt smt : {request.smt, Smt::kPack}) {
-    const Space space = survey(wishes.topology, held, free_cpus(wishes), request.preferred, smt);
-    CpuSet kept = choose_cpus(wishes, space, {}, request.cpus, by_rank);
+    const Space space =
+        survey(criteria.topology, held, free_cpus(criteria), request.preferred, smt);
+    CpuSet kept = choose_cpus(criteria, space, {}, request.cpus, by_rank);
     if (!kept.empty()) return kept;
-    const Space bare = survey(wishes.topology, wishes.topology.online, {}, {}, request.smt);
-    if (!fits(wishes.topology, bare, Align::kNone, 0, request.cpus)) break;
+    const Space bare = survey(criteria.topology, criteria.topology.online, {}, {}, request.smt);
+    if (!fits(criteria.topology, bare, Align::kNone, 0, request.cpus)) break;
   }
   return {};
 }
 
 // The order in which growing takes the cores of the domain.
-std::vector<Index> growing_order(const Wishes& wishes, const Space& space, Place place, int more) {
-  const Topology& topology = wishes.topology;
+std::vector<Index> growing_order(const Criteria& criteria, const Space& space, Place place,
+                                 int more) {
+  const Topology& topology = criteria.topology;
   std::vector<Index> own_cores;
   std::vector<Index> own_l3s;
   std::vector<Index> others;
   for (const Index index : usable_cores(topology, space, place.align, place.domain)) {
     const Core& core = topology.cores[static_cast<std::size_t>(index)];
-    if (core.cpus.intersects(wishes.own->cpus)) {
+    if (core.cpus.intersects(criteria.own->cpus)) {
       own_cores.push_back(index);
-    } else if (cpus_of(topology, Align::kL3, core.l3).intersects(wishes.own->cpus)) {
+    } else if (cpus_of(topology, Align::kL3, core.l3).intersects(criteria.own->cpus)) {
       own_l3s.push_back(index);
     } else {
       others.push_back(index);
@@ -65,32 +67,33 @@ std::vector<Index> growing_order(const Wishes& wishes, const Space& space, Place
     if (next->empty()) continue;
     int missing = more;
     for (const Index index : order) missing -= space.core(index).units;
-    const std::vector<Index> part = taking_order(wishes, space, *next, std::max(missing, 0));
+    const std::vector<Index> part = taking_order(criteria, space, *next, std::max(missing, 0));
     order.insert(order.end(), part.begin(), part.end());
   }
   return order;
 }
 
-std::optional<Decision> grown(const Wishes& wishes, Place place, int more) {
-  const Topology& topology = wishes.topology;
-  const CpuSet& held = wishes.own->cpus;
-  const CpuSet free = free_cpus(wishes);
+std::optional<Decision> grown(const Criteria& criteria, Place place, int more) {
+  const Topology& topology = criteria.topology;
+  const CpuSet& held = criteria.own->cpus;
+  const CpuSet free = free_cpus(criteria);
   const bool isolated = held.intersects(topology.isolated);
-  if (isolated && !wishes.request.use_isolated) return std::nullopt;
+  if (isolated && !criteria.request.use_isolated) return std::nullopt;
   const CpuSet pool = isolated ? free & topology.isolated : free - topology.isolated;
-  const Space space = survey(topology, pool, held, wishes.request.preferred, wishes.request.smt);
-  const Order order = [place](const Wishes& with, const Space& from, int units) {
+  const Space space =
+      survey(topology, pool, held, criteria.request.preferred, criteria.request.smt);
+  const Order order = [place](const Criteria& with, const Space& from, int units) {
     return growing_order(with, from, place, units);
   };
-  const CpuSet added = choose_cpus(wishes, space, place, more, order);
+  const CpuSet added = choose_cpus(criteria, space, place, more, order);
   if (added.empty()) return std::nullopt;
-  return decide_in_place(wishes, place, held | added);
+  return decide_in_place(criteria, place, held | added);
 }
 
-void stay_beside(Wishes& wishes) {
-  for (Index node = 0; node < static_cast<Index>(wishes.topology.nodes.size()); ++node) {
-    const CpuSet& cpus = wishes.topology.nodes[static_cast<std::size_t>(node)].cpus;
-    if (cpus.intersects(wishes.own->cpus)) wishes.beside.push_back(node);
+void stay_beside(Criteria& criteria) {
+  for (Index node = 0; node < static_cast<Index>(criteria.topology.nodes.size()); ++node) {
+    const CpuSet& cpus = criteria.topology.nodes[static_cast<std::size_t>(node)].cpus;
+    if (cpus.intersects(criteria.own->cpus)) criteria.beside.push_back(node);
   }
 }
 
@@ -100,18 +103,19 @@ Outcome resize(const Topology& topology, const Ledger& ledger, const Request& re
   const Claim* own = ledger.find(request.id);
   if (own == nullptr) return allocate(topology, ledger, request);
   if (!is_sound(topology, request)) return refuse(topology, ledger, request, own, {});
-  Wishes wishes = wishes_of(topology, ledger, request, own);
+  Criteria criteria = criteria_of(topology, ledger, request, own);
   const Place narrowest = place_of(topology, own->cpus, request.align);
   const int more = request.cpus - units_of(topology, own->cpus, request.smt);
-  const CpuSet kept = more < 0 ? shrunk(wishes) : own->cpus;
+  const CpuSet kept = more < 0 ? shrunk(criteria) : own->cpus;
   if (kept.empty()) return refuse(topology, ledger, request, own, narrowest);
-  stay_beside(wishes);
+  stay_beside(criteria);
   Place place = narrowest;
   for (const Align align : kAligns) {
     const bool climbs = align > narrowest.align && request.strength == Strength::kPreferred;
     if (align != narrowest.align && !climbs) continue;
     place = place_of(topology, own->cpus, align);
-    auto decision = more > 0 ? grown(wishes, place, more) : decide_in_place(wishes, place, kept);
+    auto decision =
+        more > 0 ? grown(criteria, place, more) : decide_in_place(criteria, place, kept);
     if (!decision) continue;
     decision->why.domains_fitting = 1;
     return std::move(*decision);

@@ -154,12 +154,12 @@ std::string new_instance() {
 struct ApiServer::Parts {
   Parts(const ApiOptions& options, Published<NodeView>& views, Published<metrics::Sample>& samples)
       : pictures(options.name, views, samples),
-        hub(pictures, views, samples, options.watch, figures),
-        service(pictures, hub, figures) {}
+        watchers(pictures, views, samples, options.watch, figures),
+        service(pictures, watchers, figures) {}
 
   ApiFigures figures;
   Pictures pictures;
-  WatchHub hub;
+  Watchers watchers;
   NodeService service;
   Entrances entrances;
   std::unique_ptr<grpc::Server> server;
@@ -211,7 +211,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(const ApiOptions& options,
 void ApiServer::stop(std::chrono::milliseconds limit) {
   if (!parts_->server) return;
   for (auto& entrance : parts_->entrances) entrance->door->close();
-  parts_->hub.stop();
+  parts_->watchers.stop();
   parts_->server->Shutdown(std::chrono::system_clock::now() + limit);
   parts_->server.reset();
 }

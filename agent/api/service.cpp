@@ -44,7 +44,7 @@ grpc::ServerUnaryReactor* NodeService::ListContainers(grpc::CallbackServerContex
 grpc::ServerWriteReactor<v1::WatchNodeResponse>* NodeService::WatchNode(
     grpc::CallbackServerContext* context, const v1::WatchNodeRequest* request) {
   ++figures_.calls;
-  return hub_.watch(*context, *request);
+  return watchers_.watch(*context, *request);
 }
 
 grpc::ServerUnaryReactor* NodeService::Plan(grpc::CallbackServerContext* context,

@@ -6,7 +6,7 @@
 
 #include "agent/api/figures.h"
 #include "agent/api/pictures.h"
-#include "agent/api/watch_hub.h"
+#include "agent/api/watchers.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
 
 namespace pinion::agent::api {
@@ -14,8 +14,8 @@ namespace pinion::agent::api {
 class NodeService final : public v1::Node::CallbackService {
  public:
   // All must live longer than the gRPC server that has this service.
-  NodeService(Pictures& pictures, WatchHub& hub, ApiFigures& figures)
-      : pictures_(pictures), hub_(hub), figures_(figures) {}
+  NodeService(Pictures& pictures, Watchers& watchers, ApiFigures& figures)
+      : pictures_(pictures), watchers_(watchers), figures_(figures) {}
 
   grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context,
                                     const v1::GetNodeRequest* request,
@@ -31,7 +31,7 @@ class NodeService final : public v1::Node::CallbackService {
 
  private:
   Pictures& pictures_;
-  WatchHub& hub_;
+  Watchers& watchers_;
   ApiFigures& figures_;
 };
 

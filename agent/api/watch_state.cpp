@@ -36,21 +36,21 @@ bool same(const ContainerRecord* known, const ContainerRecord& now,
 
 }  // namespace
 
-WatchState::WatchState(const WatchWish& wish, const WatchTimes& times)
-    : wish_(wish), times_(times) {
-  wish_.interval = std::max(wish_.interval, times.least);
-  times_.heartbeat = std::max(times_.heartbeat, wish_.interval);
+WatchState::WatchState(const WatchTerms& terms, const WatchTimes& times)
+    : terms_(terms), times_(times) {
+  terms_.interval = std::max(terms_.interval, times.least);
+  times_.heartbeat = std::max(times_.heartbeat, terms_.interval);
 }
 
 bool WatchState::figures_due(const Picture& picture, TimePoint now) const {
-  if (!wish_.figures || &picture == measured_.get()) return false;
-  return !measured_ || now - figured_ >= wish_.figures_interval;
+  if (!terms_.figures || &picture == measured_.get()) return false;
+  return !measured_ || now - figured_ >= terms_.figures_interval;
 }
 
 bool WatchState::next(const std::shared_ptr<const Picture>& picture, TimePoint now,
                       v1::WatchNodeResponse& message) {
   if (writing_ || !picture) return false;
-  if (sent_ && now - begun_ < wish_.interval) return false;
+  if (sent_ && now - begun_ < terms_.interval) return false;
   message.Clear();
   const bool figures = figures_due(*picture, now);
   const bool news = picture != sent_ || figures;
@@ -76,18 +76,19 @@ bool WatchState::next(const std::shared_ptr<const Picture>& picture, TimePoint n
 WatchState::TimePoint WatchState::wake(const Picture* picture) const {
   if (writing_) return begun_ + times_.patience;
   if (!sent_) return TimePoint::max();  // the first picture wakes everybody
-  if (picture != sent_.get()) return begun_ + wish_.interval;
+  if (picture != sent_.get()) return begun_ + terms_.interval;
   const TimePoint heartbeat = begun_ + times_.heartbeat;
-  if (!wish_.figures || sent_ == measured_) return heartbeat;
-  return std::min(heartbeat, std::max(begun_ + wish_.interval, figured_ + wish_.figures_interval));
+  if (!terms_.figures || sent_ == measured_) return heartbeat;
+  return std::min(heartbeat,
+                  std::max(begun_ + terms_.interval, figured_ + terms_.figures_interval));
 }
 
 void WatchState::full(const Picture& picture, v1::Snapshot& snapshot) const {
   *snapshot.mutable_node() = picture.node;
   for (const auto& record : picture.containers) {
-    *snapshot.add_containers() = message_of(*record, wish_.figures);
+    *snapshot.add_containers() = message_of(*record, terms_.figures);
   }
-  if (wish_.figures) snapshot.set_pass(picture.pass);
+  if (terms_.figures) snapshot.set_pass(picture.pass);
 }
 
 // False: there is none.
@@ -111,7 +112,7 @@ bool WatchState::difference(const Picture& picture, bool with_figures, v1::Chang
       const auto* before = measured.to(id, [](const std::string&) {});
       known = same(before, *record, &ContainerRecord::measured) && known;
     }
-    if (!known) *change.add_containers() = message_of(*record, wish_.figures);
+    if (!known) *change.add_containers() = message_of(*record, terms_.figures);
   }
   sent.to_end(removed);
   return differs || change.containers_size() > 0 || change.removed_size() > 0;

@@ -11,7 +11,7 @@
 namespace pinion::agent::api {
 
 // What a reader asked for.
-struct WatchWish {
+struct WatchTerms {
   bool figures = false;
   std::chrono::milliseconds interval{0};          // the least between two messages
   std::chrono::milliseconds figures_interval{0};  // the same for those with figures alone
@@ -27,7 +27,7 @@ class WatchState {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  WatchState(const WatchWish& wish, const WatchTimes& times);
+  WatchState(const WatchTerms& terms, const WatchTimes& times);
 
   // The next message after `picture` (may be nullptr: no view yet), which then counts as being
   // written. False: nothing is to be sent now; `message` is then undefined.
@@ -48,7 +48,7 @@ class WatchState {
   bool difference(const Picture& picture, bool with_figures, v1::Change& change) const;
   [[nodiscard]] bool figures_due(const Picture& picture, TimePoint now) const;
 
-  WatchWish wish_;
+  WatchTerms terms_;
   WatchTimes times_;
   std::shared_ptr<const Picture> sent_;  // what the reader knows; nullptr: nothing yet
   // Whose figures it knows at least: counters never go back, so what differs from these is new.

@@ -30,17 +30,17 @@ bool is_gone(const Status& done) {
 // One container's, that goes on where it stopped.
 class InnerWalk {
  public:
-  explicit InnerWalk(InnerWish wish) : wish_(std::move(wish)) {}
+  explicit InnerWalk(InnerTarget target) : target_(std::move(target)) {}
 
-  [[nodiscard]] bool is_for(const CpuSet& wanted) const { return wish_.wanted == wanted; }
+  [[nodiscard]] bool is_for(const CpuSet& wanted) const { return target_.wanted == wanted; }
 
   Status begin(int group) {
     Fd own = open_directory(group, ".");
     if (!own.valid()) return sys_failure("open group");
     return enter({.group = std::move(own),
                   .inside = {},
-                  .before = wish_.now,
-                  .target = wish_.wanted,
+                  .before = target_.now,
+                  .target = target_.wanted,
                   .whole = true});
   }
 
@@ -69,7 +69,7 @@ class InnerWalk {
     int rounds = 0;
   };
 
-  [[nodiscard]] bool thorough() const { return !wish_.halfway.empty(); }
+  [[nodiscard]] bool thorough() const { return !target_.halfway.empty(); }
 
   // Writes the group's file, as far as those inside allow, and goes on with them.
   Status enter(Level level) {
@@ -118,7 +118,7 @@ class InnerWalk {
     const auto has = read_set<CpuSet>(group.get(), kCpus);
     if (!has || has->empty()) return {};
     const bool known =
-        std::find(wish_.halfway.begin(), wish_.halfway.end(), *has) != wish_.halfway.end();
+        std::find(target_.halfway.begin(), target_.halfway.end(), *has) != target_.halfway.end();
     const bool whole = around.whole && (*has == around.before || known);
     const CpuSet common = *has & around.target;
     const bool all = whole || *has == around.before || common.empty();
@@ -135,7 +135,7 @@ class InnerWalk {
     return is_gone(done) ? Status() : done;
   }
 
-  InnerWish wish_;
+  InnerTarget target_;
   std::vector<Level> levels_;  // from the container's own group inwards
   int seen_ = 0;
 };
@@ -149,12 +149,12 @@ void InnerGroups::forget() {
   walks_.clear();
 }
 
-Result<bool> InnerGroups::bring(const std::string& id, int group, const InnerWish& wish,
+Result<bool> InnerGroups::bring(const std::string& id, int group, const InnerTarget& target,
                                 Allowance& allowance) {
   auto at = walks_.find(id);
-  if (at == walks_.end() || !at->second->is_for(wish.wanted)) {
+  if (at == walks_.end() || !at->second->is_for(target.wanted)) {
     if (at != walks_.end()) walks_.erase(at);
-    auto walk = std::make_unique<InnerWalk>(wish);
+    auto walk = std::make_unique<InnerWalk>(target);
     if (auto begun = walk->begin(group); !begun) return failure(begun.error());
     if (walks_.size() >= kMostWalks) walks_.erase(walks_.begin());  // it begins anew
     at = walks_.emplace(id, std::move(walk)).first;

@@ -43,11 +43,11 @@ class Allowance {
 };
 
 // What of a container's groups is to be brought about.
-struct InnerWish {
+struct InnerTarget {
   engine::CpuSet now;  // its own group's
   engine::CpuSet wanted;
   // Those inside with one of these have all of it, as those with `now`: they had, when an earlier
-  // wish did not get through.
+  // target did not get through.
   std::vector<engine::CpuSet> halfway;
 };
 
@@ -60,12 +60,12 @@ class InnerGroups {
   InnerGroups& operator=(InnerGroups&&) noexcept;
   ~InnerGroups();
 
-  // Brings the container's group, open as `group`, to the wish and those inside along, narrower
+  // Brings the container's group, open as `group`, to the target and those inside along, narrower
   // ones first: one that had all of it has all of it again, another keeps what it has in common,
   // and all of it where that is nothing. While that takes several calls, the container's group has
-  // both sets. False: the allowance is used up; the same wish goes on where it stopped. Errors: of
-  // the system; kInvalid where they are nested too deeply, kExhausted where they are too many.
-  [[nodiscard]] Result<bool> bring(const std::string& id, int group, const InnerWish& wish,
+  // both sets. False: the allowance is used up; the same target goes on where it stopped. Errors:
+  // of the system; kInvalid where they are nested too deeply, kExhausted where they are too many.
+  [[nodiscard]] Result<bool> bring(const std::string& id, int group, const InnerTarget& target,
                                    Allowance& allowance);
 
   // Nobody goes on: descriptors are closed.

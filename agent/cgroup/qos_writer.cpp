@@ -15,19 +15,19 @@ QosWriter::QosWriter(std::vector<systemd::Address> addresses, systemd::Timing ti
     : asks_(!addresses.empty()),
       thread_(std::make_unique<SliceThread>(SliceProperties(std::move(addresses), timing))) {}
 
-// What is known of the slice goes into `result`; systemd is asked, and told, where the wish or the
-// file is not as it was, and at each audit.
+// What is known of the slice goes into `result`; systemd is asked, and told, where what is wanted
+// or the file is not as it was, and at each audit.
 void QosWriter::ask(int group, const std::string& unit, const engine::Enforce& wanted, Slice& slice,
                     engine::Enforced& result) {
-  SliceWish wish{.cpus = wanted.cpuset.cpus, .below = wanted.below};
+  SliceTarget target{.cpus = wanted.cpuset.cpus, .below = wanted.below};
   const CpuSet& now = result.found->cpus;
-  // Until it has told, the file may get what was wished before.
+  // Until it has told, the file may get what was wanted before.
   result.systemd_writes =
       thread_->at_work_on(unit) || (slice.answer && std::exchange(slice.answer->told, false));
-  if (wanted.cause == engine::Cause::kAudit || slice.left != now || slice.wish != wish) {
+  if (wanted.cause == engine::Cause::kAudit || slice.left != now || slice.target != target) {
     slice.id = wanted.id;
-    slice.wish = wish;
-    if (auto begun = thread_->bring(group, unit, std::move(wish)); !begun) {
+    slice.target = target;
+    if (auto begun = thread_->bring(group, unit, std::move(target)); !begun) {
       slice.answer = SliceAnswer{.limit = {}, .error = begun.error().text, .told = false};
     }
   }

@@ -42,7 +42,7 @@ class QosWriter {
  private:
   struct Slice {
     std::string id;       // of the Enforce
-    SliceWish wish;       // the last one
+    SliceTarget target;   // the last one
     engine::CpuSet left;  // the group's CPUs as they were left; empty: never seen
     std::optional<SliceAnswer> answer;
   };

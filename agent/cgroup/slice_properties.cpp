@@ -55,12 +55,12 @@ Status SliceProperties::tell(int group, const std::string& unit, const CpuSet& c
   return {};
 }
 
-SliceAnswer SliceProperties::bring(int group, const std::string& unit, const SliceWish& wish) {
+SliceAnswer SliceProperties::bring(int group, const std::string& unit, const SliceTarget& target) {
   Slice& slice = slices_[unit];
   SliceAnswer answer;
   Status done = ask(group, unit, slice);
   answer.limit = slice.limit;
-  const CpuSet cpus = engine::within(slice.limit, wish.cpus, wish.below);
+  const CpuSet cpus = engine::within(slice.limit, target.cpus, target.below);
   if (slice.limit && slice.property != cpus) {
     if (done) {
       done = tell(group, unit, cpus, slice);

@@ -19,11 +19,11 @@
 namespace pinion::cgroup {
 
 // What a slice is to have.
-struct SliceWish {
+struct SliceTarget {
   engine::CpuSet cpus;
   std::vector<engine::CpuSet> below;  // as Enforce::below
 
-  bool operator==(const SliceWish&) const = default;
+  bool operator==(const SliceTarget&) const = default;
 };
 
 // What came of it.
@@ -45,9 +45,9 @@ class SliceProperties {
   explicit SliceProperties(std::vector<systemd::Address> addresses, systemd::Timing timing = {})
       : manager_(std::move(addresses), timing) {}
 
-  // Asks for the unit's property; where it is set, brings it to the wish as far as the limit
+  // Asks for the unit's property; where it is set, brings it to the target as far as the limit
   // allows. `group`: a descriptor of the unit's group, whose files are not written here.
-  SliceAnswer bring(int group, const std::string& unit, const SliceWish& wish);
+  SliceAnswer bring(int group, const std::string& unit, const SliceTarget& target);
 
   // Puts a slice's property back as it was before it was first changed here. False: it never was,
   // or is not set any more. What somebody else has set since stays. Errors: as the manager's.

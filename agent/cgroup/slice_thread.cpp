@@ -26,17 +26,17 @@ Status SliceThread::start() {
   return {};
 }
 
-Status SliceThread::bring(int group, const std::string& unit, SliceWish wish) {
+Status SliceThread::bring(int group, const std::string& unit, SliceTarget target) {
   if (auto started = start(); !started) return started;
   Fd own(fcntl(group, F_DUPFD_CLOEXEC, 0));
   if (!own.valid()) return sys_failure("keep the group open");
-  push({.unit = unit, .group = std::move(own), .wish = std::move(wish), .hierarchy = {}});
+  push({.unit = unit, .group = std::move(own), .target = std::move(target), .hierarchy = {}});
   return {};
 }
 
 Status SliceThread::widen_narrowed(const Hierarchy& hierarchy) {
   if (auto started = start(); !started) return started;
-  push({.unit = {}, .group = {}, .wish = {}, .hierarchy = hierarchy});
+  push({.unit = {}, .group = {}, .target = {}, .hierarchy = hierarchy});
   return {};
 }
 
@@ -87,7 +87,7 @@ void SliceThread::run() {
     if (job.unit.empty()) {
       widened = cgroup::widen_narrowed(job.hierarchy, properties_);
     } else {
-      done.answer = properties_.bring(job.group.get(), job.unit, job.wish);
+      done.answer = properties_.bring(job.group.get(), job.unit, job.target);
     }
     lock.lock();
     current_.clear();

@@ -1,4 +1,4 @@
-// The thread that waits for systemd, so that nobody else does. It starts with the first wish.
+// The thread that waits for systemd, so that nobody else does. It starts with the first target.
 #pragma once
 
 #include <condition_variable>
@@ -26,13 +26,13 @@ class SliceThread {
   // under way, at most the manager's limit for each of two.
   ~SliceThread();
 
-  // One after another, a unit's newest wish in the place of the one that waits. `group`: a
+  // One after another, a unit's newest target in the place of the one that waits. `group`: a
   // descriptor of the unit's group. Errors: of the system, nothing was begun then.
-  [[nodiscard]] Status bring(int group, const std::string& unit, SliceWish wish);
+  [[nodiscard]] Status bring(int group, const std::string& unit, SliceTarget target);
   // See qos_groups.h.
   [[nodiscard]] Status widen_narrowed(const Hierarchy& hierarchy);
 
-  // A wish for this unit waits, or is being brought about.
+  // A target for this unit waits, or is being brought about.
   [[nodiscard]] bool at_work_on(const std::string& unit) const;
 
   // Nothing waits, is under way, or is news that was not taken.
@@ -54,7 +54,7 @@ class SliceThread {
   struct Job {
     std::string unit;  // empty: all narrowed groups below `hierarchy` are widened
     Fd group;
-    SliceWish wish;
+    SliceTarget target;
     Hierarchy hierarchy;
   };
 

@@ -271,7 +271,7 @@ void Fleet::measured(NodeIndex node, MissRates rates) {
 }
 
 void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const ResourceList& taken,
-                      Company company) {
+                      Occupants occupants) {
   FleetNode& it = at(node);
   it.open = terms.open;
   it.capacity = terms.capacity;
@@ -279,8 +279,8 @@ void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const ResourceList
   it.room -= terms.others;
   it.spare = it.room;
   it.spare -= taken;
-  it.company = std::move(company);
-  it.company.services += terms.services;
+  it.occupants = std::move(occupants);
+  it.occupants.services += terms.services;
 }
 
 void Fleet::exists(const std::string& name, bool open, std::int64_t now_ms) {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cluster/core/company.h"
+#include "cluster/core/colocation.h"
 #include "cluster/core/due_times.h"
 #include "cluster/core/hole_index.h"
 #include "cluster/core/memory_pressure.h"
@@ -61,7 +61,7 @@ struct FleetNode {
   std::int64_t heard_ms = 0;        // when the agent was last heard
   ResourceList capacity = kPlenty;  // when nobody is there
   ResourceList room = kPlenty;      // when no member is there
-  Company company;                  // where it matters (CompanyRules::counts())
+  Occupants occupants;              // where it matters (ColocationRules::counts())
 
   [[nodiscard]] const topology::Topology& topology() const { return *kind->topology; }
 };
@@ -94,7 +94,7 @@ inline constexpr std::int64_t kNoExpiry = kNeverDue;
 
 class Fleet {
  public:
-  explicit Fleet(const CompanyRules& rules = {}) : rules_(rules) {}
+  explicit Fleet(const ColocationRules& rules = {}) : rules_(rules) {}
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
@@ -111,9 +111,9 @@ class Fleet {
   void unlinked(NodeIndex node);
   // What its containers measured since.
   void measured(NodeIndex node, MissRates rates);
-  // `taken`: by members; `company`: of them. Precondition: the node exists.
+  // `taken`: by members; `occupants`: of them. Precondition: the node exists.
   void set_terms(NodeIndex node, const NodeTerms& terms, const ResourceList& taken,
-                 Company company = {});
+                 Occupants occupants = {});
   // The node exists, as somebody else tells; its agent may still have to speak. `open`: as in
   // NodeTerms.
   void exists(const std::string& name, bool open, std::int64_t now_ms);
@@ -165,7 +165,7 @@ class Fleet {
   // When age() or expire() has something to do next; nullopt: never, as things are.
   [[nodiscard]] std::optional<std::int64_t> next_ms(std::int64_t silent_ms) const;
 
-  [[nodiscard]] const CompanyRules& rules() const { return rules_; }
+  [[nodiscard]] const ColocationRules& rules() const { return rules_; }
   [[nodiscard]] NodeIndex find(std::string_view name) const {  // -1: not known
     return lookup_.find(name);
   }
@@ -218,7 +218,7 @@ class Fleet {
     return terms.nodes == nullptr ? this->node(node).open : terms.nodes->contains(node);
   }
   [[nodiscard]] Unwelcome unwelcome(NodeIndex node, const MemberTerms& terms) const {
-    return cluster::unwelcome(rules_, terms.service, terms.job, this->node(node).company);
+    return cluster::unwelcome(rules_, terms.service, terms.job, this->node(node).occupants);
   }
   // Whether it may go there now; whether what the node has suffices for it, too, now and
   // when nobody else is there. CPUs and silence aside.
@@ -275,7 +275,7 @@ class Fleet {
   void set_stale(NodeIndex node, bool stale);
   void count_job(const std::string& job, NodeIndex node, int by);
 
-  const CompanyRules rules_;
+  const ColocationRules rules_;
   std::vector<FleetNode> nodes_;     // by index
   std::vector<NodeDigest> digests_;  // by index
   std::vector<NodeIndex> unused_;

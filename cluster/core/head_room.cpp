@@ -198,7 +198,7 @@ class Later {
   // Whether those are gone whom somebody may have had to keep away from. Others than members of
   // jobs do not say when they end.
   [[nodiscard]] bool is_deserted(const FleetNode& node, const topology::Ledger& ledger) const {
-    return !node.company.jobs.empty() && node.company.services == 0 &&
+    return !node.occupants.jobs.empty() && node.occupants.services == 0 &&
            std::all_of(ledger.claims().begin(), ledger.claims().end(),
                        [](const auto& claim) { return claim.first == kHeadClaim; });
   }

@@ -97,7 +97,7 @@ struct MemberTerms {
   std::shared_ptr<const NodeSet> nodes{};
   // Never on a node where another member of its job is.
   bool apart = false;
-  bool service = false;     // no member of an HPC job (company.h)
+  bool service = false;     // no member of an HPC job (colocation.h)
   std::string job{};        // the id of its job, where it matters who else is on a node
   std::int64_t run_ms = 0;  // it runs no longer than this once it has started; 0: not said
 

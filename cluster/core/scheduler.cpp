@@ -96,8 +96,8 @@ void Scheduler::touch(Job& job, std::int64_t now_ms) {
 // As the cluster's rules are for such a member.
 MemberTerms Scheduler::heeded(const Job& job, MemberTerms terms) const {
   terms.service = job.spec.service;
-  terms.apart = terms.apart || (settings_.company.apart && !terms.service);
-  if (settings_.company.counts()) terms.job = job.id;
+  terms.apart = terms.apart || (settings_.colocation.apart && !terms.service);
+  if (settings_.colocation.counts()) terms.job = job.id;
   return terms;
 }
 

@@ -33,7 +33,7 @@ struct SchedulerSettings {
   [[nodiscard]] PlacementPolicy placement_for(bool service) const {
     return service ? service_placement.value_or(placement) : placement;
   }
-  CompanyRules company{};
+  ColocationRules colocation{};
   QueueOrder order = QueueOrder::kPriority;
   bool backfill = true;  // false: nobody is placed before a job that is before it in the queue
   int depth = 100;       // jobs that one run() tries
@@ -78,7 +78,7 @@ struct JobNews {
 class Scheduler {
  public:
   explicit Scheduler(const SchedulerSettings& settings)
-      : settings_(settings), fleet_(settings.company), queue_(settings.order) {}
+      : settings_(settings), fleet_(settings.colocation), queue_(settings.order) {}
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
@@ -325,10 +325,10 @@ class Scheduler {
   struct Site {
     NodeTerms terms{};
     ResourceList taken{};
-    Company company{};
+    Occupants occupants{};
 
     [[nodiscard]] bool has_members() const {
-      return taken != ResourceList() || company != Company();
+      return taken != ResourceList() || occupants != Occupants();
     }
   };
   std::map<std::string, Site, std::less<>> sites_;

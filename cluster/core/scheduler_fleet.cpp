@@ -100,7 +100,7 @@ void Scheduler::terms(const std::string& node, const NodeTerms& terms, std::int6
     requeue_hopeless();
   }
   if (before.open && !terms.open) withdraw_fallen("a node of its plan is closed", now_ms);
-  if (before.services < terms.services && !settings_.company.services_beside) {
+  if (before.services < terms.services && !settings_.colocation.services_beside) {
     withdraw_fallen("a service is on a node of its plan", now_ms);
   }
 }
@@ -114,26 +114,26 @@ void Scheduler::nodes_changed(std::int64_t now_ms) {
 void Scheduler::set_terms(NodeIndex node, const std::string& name) {
   const auto site = sites_.find(name);
   if (node >= 0 && site != sites_.end()) {
-    fleet_.set_terms(node, site->second.terms, site->second.taken, site->second.company);
+    fleet_.set_terms(node, site->second.terms, site->second.taken, site->second.occupants);
   }
 }
 
 void Scheduler::add_requests(const std::string& node, const MemberTerms& terms) {
-  const bool counts = settings_.company.counts();
+  const bool counts = settings_.colocation.counts();
   if (terms.requests == ResourceList() && !counts) return;
   Site& site = sites_[node];
   site.taken += terms.requests;
-  if (counts) site.company.count(terms.service, terms.job, 1);
+  if (counts) site.occupants.count(terms.service, terms.job, 1);
   set_terms(fleet_.find(node), node);
 }
 
 void Scheduler::remove_requests(const std::string& node, const MemberTerms& terms) {
-  const bool counts = settings_.company.counts();
+  const bool counts = settings_.colocation.counts();
   const auto found = sites_.find(node);
   if ((terms.requests == ResourceList() && !counts) || found == sites_.end()) return;
   Site& site = found->second;
   site.taken -= terms.requests;
-  if (counts) site.company.count(terms.service, terms.job, -1);
+  if (counts) site.occupants.count(terms.service, terms.job, -1);
   set_terms(fleet_.find(node), node);
   if (!site.has_members() && site.terms == NodeTerms()) sites_.erase(found);
 }

@@ -65,56 +65,56 @@ double LearningLoop::level_noise() const {
   return noise() * std::sqrt(std::max(smooth, 1.0 / std::max(samples_, 1)));
 }
 
-double LearningLoop::place_noise(const ServiceSight& sight) const {
+double LearningLoop::place_noise(const ServiceInput& input) const {
   if (!by_use()) return 0;
-  const double idle = std::exp(place_of(sight));
+  const double idle = std::exp(place_of(input));
   const double smooth = knobs_.smoothing / (2 - knobs_.smoothing);
   return elasticity_ * std::sqrt(use_variance_ * smooth) * (1 - idle) / idle;
 }
 
-ServiceDecision LearningLoop::look(const ServiceSight& sight) {
-  const auto ratio = performance(target_, sight.measured);
-  see_limit(sight);
-  see_use(sight);
-  if (!ratio) return {.reason = ServiceReason::kNoMetric, .wanted_milli = sight.limit_milli};
-  const std::int64_t bounded = std::clamp(sight.limit_milli, target_.min_milli, target_.max_milli);
-  if (const auto limit = allowed_limit(target_, sight, bounded)) {
+ServiceDecision LearningLoop::look(const ServiceInput& input) {
+  const auto ratio = performance(target_, input.measured);
+  see_limit(input);
+  see_use(input);
+  if (!ratio) return {.reason = ServiceReason::kNoMetric, .wanted_milli = input.limit_milli};
+  const std::int64_t bounded = std::clamp(input.limit_milli, target_.min_milli, target_.max_milli);
+  if (const auto limit = allowed_limit(target_, input, bounded)) {
     return {.reason = ServiceReason::kBounds, .limit_milli = limit, .wanted_milli = bounded};
   }
-  if (sight.now_ms - changed_ms_ < target_.settle_ms) {
-    return {.reason = ServiceReason::kSettling, .wanted_milli = sight.limit_milli};
+  if (input.now_ms - changed_ms_ < target_.settle_ms) {
+    return {.reason = ServiceReason::kSettling, .wanted_milli = input.limit_milli};
   }
-  const double place = place_of(sight);
+  const double place = place_of(input);
   // Its use has jumped: until the metric shows that, the model says what comes of it.
   const bool foreseen =
-      samples_ >= knobs_.samples_to_grow && sight.now_ms - use_jumped_ms_ < target_.settle_ms;
+      samples_ >= knobs_.samples_to_grow && input.now_ms - use_jumped_ms_ < target_.settle_ms;
   if (!foreseen) {
     see(*ratio > 0 ? std::clamp(std::log(*ratio), -kFarthest, kFarthest) : -kFarthest, place);
     ++seen_;
   }
   learn();
   const double level = level_ + elasticity_ * (place - place_);
-  if (is_idle(sight, level)) return take_back(sight);
+  if (is_idle(input, level)) return take_back(input);
   idle_ = 0;
-  return correct(sight, level);
+  return correct(input, level);
 }
 
 // Also by others, and at the start.
-void LearningLoop::see_limit(const ServiceSight& sight) {
-  if (sight.limit_milli == limit_milli_) return;
+void LearningLoop::see_limit(const ServiceInput& input) {
+  if (input.limit_milli == limit_milli_) return;
   // That of the start has been there for long.
-  changed_ms_ = limit_milli_ == 0 ? sight.now_ms - target_.settle_ms : sight.now_ms;
+  changed_ms_ = limit_milli_ == 0 ? input.now_ms - target_.settle_ms : input.now_ms;
   change_.reset();
   if (limit_milli_ > 0 && samples_ >= knobs_.samples_to_grow) {
     change_ = Change{.level = level_, .place = place_};
   }
-  limit_milli_ = sight.limit_milli;
+  limit_milli_ = input.limit_milli;
   samples_ = 0;
 }
 
-void LearningLoop::see_use(const ServiceSight& sight) {
+void LearningLoop::see_use(const ServiceInput& input) {
   if (target_.direction == Direction::kAtLeast) return;
-  const auto used = static_cast<double>(std::max<std::int64_t>(sight.used_milli.value_or(0), 0));
+  const auto used = static_cast<double>(std::max<std::int64_t>(input.used_milli.value_or(0), 0));
   if ((used > 0) != by_use()) {
     // Another kind of place: what was learnt of the other one is of no use.
     elasticity_ = elasticities(target_.direction, used > 0).first;
@@ -128,7 +128,7 @@ void LearningLoop::see_use(const ServiceSight& sight) {
   use_falls_ = off < -kFallOfNoise * std::sqrt(use_variance_) * used_;
   // One that never rests does not keep the metric from being seen.
   if (far && seen_ >= knobs_.samples_to_grow) {
-    use_jumped_ms_ = sight.now_ms;
+    use_jumped_ms_ = input.now_ms;
     seen_ = 0;
   }
   used_ += far ? off : knobs_.smoothing * off;
@@ -136,8 +136,8 @@ void LearningLoop::see_use(const ServiceSight& sight) {
     use_variance_ += kNoiseWeight * (off * off / used_ / used_ - use_variance_);
 }
 
-double LearningLoop::place_of(const ServiceSight& sight) const {
-  const auto limit = static_cast<double>(sight.limit_milli);
+double LearningLoop::place_of(const ServiceInput& input) const {
+  const auto limit = static_cast<double>(input.limit_milli);
   return std::log(by_use() ? std::max(1 - used_ / limit, kLeastIdle) : limit);
 }
 
@@ -187,28 +187,28 @@ void LearningLoop::learn() {
 }
 
 // It cannot show how fast it would be: too little is asked of it.
-bool LearningLoop::is_idle(const ServiceSight& sight, double level) const {
-  return target_.direction == Direction::kAtLeast && level < knobs_.aim && sight.used_milli &&
-         static_cast<double>(*sight.used_milli) < kFullUse * static_cast<double>(sight.limit_milli);
+bool LearningLoop::is_idle(const ServiceInput& input, double level) const {
+  return target_.direction == Direction::kAtLeast && level < knobs_.aim && input.used_milli &&
+         static_cast<double>(*input.used_milli) < kFullUse * static_cast<double>(input.limit_milli);
 }
 
-ServiceDecision LearningLoop::take_back(const ServiceSight& sight) {
-  ServiceDecision decision{.reason = ServiceReason::kIdle, .wanted_milli = sight.limit_milli};
+ServiceDecision LearningLoop::take_back(const ServiceInput& input) {
+  ServiceDecision decision{.reason = ServiceReason::kIdle, .wanted_milli = input.limit_milli};
   short_ = 0;
-  const auto used = static_cast<double>(*sight.used_milli);
-  const auto limit = static_cast<double>(sight.limit_milli);
+  const auto used = static_cast<double>(*input.used_milli);
+  const auto limit = static_cast<double>(input.limit_milli);
   if (++idle_ < knobs_.samples_to_tell || used > kIdleUse * limit) return decision;
   idle_ = 0;
   const double least = std::max(kIdleRoom * used, knobs_.most_shrink * limit);
-  decision.wanted_milli = std::min(rounded_up(least), sight.limit_milli);
-  decision.limit_milli = allowed_limit(target_, sight, decision.wanted_milli);
+  decision.wanted_milli = std::min(rounded_up(least), input.limit_milli);
+  decision.limit_milli = allowed_limit(target_, input, decision.wanted_milli);
   return decision;
 }
 
-ServiceDecision LearningLoop::correct(const ServiceSight& sight, double level) {
-  ServiceDecision decision{.wanted_milli = sight.limit_milli};
+ServiceDecision LearningLoop::correct(const ServiceInput& input, double level) {
+  ServiceDecision decision{.wanted_milli = input.limit_milli};
   const double wider =
-      std::min(kBandOfNoise * std::hypot(level_noise(), place_noise(sight)), knobs_.widest);
+      std::min(kBandOfNoise * std::hypot(level_noise(), place_noise(input)), knobs_.widest);
   const bool grows = level < -std::max(knobs_.low, wider);
   const bool shrinks = level > std::max(knobs_.high, knobs_.aim + wider);
   if (!grows) short_ = 0;
@@ -222,29 +222,29 @@ ServiceDecision LearningLoop::correct(const ServiceSight& sight, double level) {
     decision.reason = ServiceReason::kSettling;
     return decision;
   }
-  const double milli = wanted(sight, level);
-  const auto limit = static_cast<double>(sight.limit_milli);
+  const double milli = wanted(input, level);
+  const auto limit = static_cast<double>(input.limit_milli);
   if (grows ? milli < (1 + kLeastChange) * limit : milli > (1 - kLeastChange) * limit) {
     return decision;
   }
   decision.wanted_milli = rounded_up(milli);
   if (decision.wanted_milli > target_.max_milli) decision.wanted_milli = target_.max_milli;
-  decision.limit_milli = allowed_limit(target_, sight, decision.wanted_milli);
-  const std::int64_t got = decision.limit_milli.value_or(sight.limit_milli);
-  if (!grows || got > sight.limit_milli) return decision;
-  return in_vain(sight, decision);
+  decision.limit_milli = allowed_limit(target_, input, decision.wanted_milli);
+  const std::int64_t got = decision.limit_milli.value_or(input.limit_milli);
+  if (!grows || got > input.limit_milli) return decision;
+  return in_vain(input, decision);
 }
 
 // The thousandths of a CPU with which the model says that it is where it is to go.
-double LearningLoop::wanted(const ServiceSight& sight, double level) const {
-  const auto limit = static_cast<double>(sight.limit_milli);
+double LearningLoop::wanted(const ServiceInput& input, double level) const {
+  const auto limit = static_cast<double>(input.limit_milli);
   const double change = (knobs_.aim - level) / elasticity_;
   double least = knobs_.most_shrink;
   double most = knobs_.most_growth;
   double milli = limit * std::exp(change);
   if (target_.direction == Direction::kAtMost) most = std::min(most, kMostLatencyGrowth);
   if (by_use()) {
-    milli = used_ / (1 - std::min(std::exp(place_of(sight) + change), 1 - kLeastIdle));
+    milli = used_ / (1 - std::min(std::exp(place_of(input) + change), 1 - kLeastIdle));
   } else if (target_.direction == Direction::kAtMost) {
     least = kMostBlindShrink;
   }
@@ -252,18 +252,18 @@ double LearningLoop::wanted(const ServiceSight& sight, double level) const {
 }
 
 // It is short and gets no more.
-ServiceDecision LearningLoop::in_vain(const ServiceSight& sight, ServiceDecision decision) {
+ServiceDecision LearningLoop::in_vain(const ServiceInput& input, ServiceDecision decision) {
   decision.limit_milli.reset();
   if (++short_ < knobs_.samples_to_tell) return decision;
-  if (sight.limit_milli >= target_.max_milli) {
+  if (input.limit_milli >= target_.max_milli) {
     decision.reason = ServiceReason::kImpossible;
     return decision;
   }
   decision.reason = ServiceReason::kFull;
   decision.ask = ServiceAsk::kMove;
-  if (decision.wanted_milli > sight.node_milli) {
+  if (decision.wanted_milli > input.node_milli) {
     decision.ask = ServiceAsk::kReplicas;
-    decision.replicas = sight.replicas + 1;
+    decision.replicas = input.replicas + 1;
   }
   return decision;
 }

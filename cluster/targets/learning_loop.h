@@ -45,7 +45,7 @@ class LearningLoop : public ServiceLoop {
  public:
   explicit LearningLoop(const ServiceTarget& target, const LearningKnobs& knobs = {});
 
-  ServiceDecision look(const ServiceSight& sight) override;
+  ServiceDecision look(const ServiceInput& input) override;
 
  private:
   // A change of the limit whose effect is not seen yet: what there was before.
@@ -54,21 +54,21 @@ class LearningLoop : public ServiceLoop {
     double place = 0;
   };
 
-  void see_limit(const ServiceSight& sight);
-  void see_use(const ServiceSight& sight);
+  void see_limit(const ServiceInput& input);
+  void see_use(const ServiceInput& input);
   void see(double performance, double place);
   void restart(double level, int samples, double place);
   void learn();
   [[nodiscard]] bool by_use() const { return used_ > 0; }
-  [[nodiscard]] double place_of(const ServiceSight& sight) const;
+  [[nodiscard]] double place_of(const ServiceInput& input) const;
   [[nodiscard]] double noise() const;  // of one sample of the performance, relative
   [[nodiscard]] double level_noise() const;
-  [[nodiscard]] double place_noise(const ServiceSight& sight) const;
-  [[nodiscard]] bool is_idle(const ServiceSight& sight, double level) const;
-  [[nodiscard]] double wanted(const ServiceSight& sight, double level) const;
-  ServiceDecision take_back(const ServiceSight& sight);
-  ServiceDecision correct(const ServiceSight& sight, double level);
-  ServiceDecision in_vain(const ServiceSight& sight, ServiceDecision decision);
+  [[nodiscard]] double place_noise(const ServiceInput& input) const;
+  [[nodiscard]] bool is_idle(const ServiceInput& input, double level) const;
+  [[nodiscard]] double wanted(const ServiceInput& input, double level) const;
+  ServiceDecision take_back(const ServiceInput& input);
+  ServiceDecision correct(const ServiceInput& input, double level);
+  ServiceDecision in_vain(const ServiceInput& input, ServiceDecision decision);
 
   const ServiceTarget target_;
   const LearningKnobs knobs_;

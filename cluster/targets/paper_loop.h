@@ -15,10 +15,10 @@ class PaperLoop : public ServiceLoop {
  public:
   explicit PaperLoop(const ServiceTarget& target, int scale = 3) : target_(target), scale_(scale) {}
 
-  ServiceDecision look(const ServiceSight& sight) override;
+  ServiceDecision look(const ServiceInput& input) override;
 
  private:
-  [[nodiscard]] ServiceDecision grow(const ServiceSight& sight, std::int64_t delta) const;
+  [[nodiscard]] ServiceDecision grow(const ServiceInput& input, std::int64_t delta) const;
 
   const ServiceTarget target_;
   const int scale_;

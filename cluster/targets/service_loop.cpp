@@ -39,16 +39,16 @@ std::unique_ptr<ServiceLoop> make_service_loop(const ServiceTarget& target) {
   return std::make_unique<LearningLoop>(target);
 }
 
-std::optional<std::int64_t> allowed_limit(const ServiceTarget& target, const ServiceSight& sight,
+std::optional<std::int64_t> allowed_limit(const ServiceTarget& target, const ServiceInput& input,
                                           std::int64_t wanted_milli) {
   const std::int64_t bounded = std::clamp(wanted_milli, target.min_milli, target.max_milli);
-  const std::int64_t room = std::max<std::int64_t>(sight.room_milli, 0);
-  const std::int64_t most = sight.limit_milli > target.max_milli - std::min(room, target.max_milli)
+  const std::int64_t room = std::max<std::int64_t>(input.room_milli, 0);
+  const std::int64_t most = input.limit_milli > target.max_milli - std::min(room, target.max_milli)
                                 ? target.max_milli
-                                : sight.limit_milli + room;
+                                : input.limit_milli + room;
   const std::int64_t limit = std::min(bounded, most);
   // Below its minimum, and no room to reach it: what there is.
-  if (limit == sight.limit_milli || limit < target.min_milli) return std::nullopt;
+  if (limit == input.limit_milli || limit < target.min_milli) return std::nullopt;
   return limit;
 }
 

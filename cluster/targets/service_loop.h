@@ -39,7 +39,7 @@ struct ServiceTarget {
   bool operator==(const ServiceTarget&) const = default;
 };
 
-struct ServiceSight {
+struct ServiceInput {
   std::int64_t now_ms = 0;           // of any clock that never goes back
   std::optional<double> measured{};  // nothing, or no finite number >= 0: the metric has vanished
   std::int64_t limit_milli = 0;      // > 0: that it may use now
@@ -89,7 +89,7 @@ class ServiceLoop {
  public:
   virtual ~ServiceLoop() = default;
   // What is to be done now. Samples come every few seconds, in order of time.
-  virtual ServiceDecision look(const ServiceSight& sight) = 0;
+  virtual ServiceDecision look(const ServiceInput& input) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<ServiceLoop> make_service_loop(const ServiceTarget& target);
@@ -99,7 +99,7 @@ class ServiceLoop {
 // `wanted` within min .. max and, above the present limit, within the room. nullopt: that is the
 // present limit.
 [[nodiscard]] std::optional<std::int64_t> allowed_limit(const ServiceTarget& target,
-                                                        const ServiceSight& sight,
+                                                        const ServiceInput& input,
                                                         std::int64_t wanted_milli);
 
 }  // namespace pinion::cluster

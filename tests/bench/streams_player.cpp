@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "agent/api/watch_hub.h"
+#include "agent/api/watchers.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
 #include "tests/unit/api/samples.h"
 
@@ -37,8 +37,8 @@ class Kind {
  public:
   Kind(const PlayedAgents& load, int number)
       : view_(agent::api::empty_view(machine_of(number))),
-        hub_(pictures_, views_, samples_,
-             {.times = {}, .most = static_cast<std::size_t>(load.agents)}, figures_) {
+        watchers_(pictures_, views_, samples_,
+                  {.times = {}, .most = static_cast<std::size_t>(load.agents)}, figures_) {
     for (int i = number * load.containers; i < (number + 1) * load.containers; ++i) {
       ids_.push_back(padded(64, i));
       full_ = full_ || !agent::api::place(view_, agent::api::request(ids_.back(), 8));
@@ -51,7 +51,7 @@ class Kind {
 
   // Not all containers fit.
   [[nodiscard]] bool full() const { return full_; }
-  agent::api::WatchHub& hub() { return hub_; }
+  agent::api::Watchers& watchers() { return watchers_; }
 
   void change() {
     ++view_.generation;
@@ -75,7 +75,7 @@ class Kind {
   agent::Published<metrics::Sample> samples_;
   agent::api::ApiFigures figures_;
   agent::api::Pictures pictures_{{"node", "1", "instance"}, views_, samples_};
-  agent::api::WatchHub hub_;
+  agent::api::Watchers watchers_;
 };
 
 using Kinds = std::vector<std::unique_ptr<Kind>>;
@@ -87,7 +87,7 @@ class Service final : public v1::Node::CallbackService {
 
   grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchNode(
       grpc::CallbackServerContext* context, const v1::WatchNodeRequest* request) override {
-    return kinds_[next_++ % kinds_.size()]->hub().watch(*context, *request);
+    return kinds_[next_++ % kinds_.size()]->watchers().watch(*context, *request);
   }
 
  private:

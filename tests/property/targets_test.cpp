@@ -39,33 +39,33 @@ void play(ServicePolicy policy) {
   const auto loop = make_service_loop(target);
   const bool ours = policy == ServicePolicy::kLearning;
   const LearningKnobs knobs;
-  ServiceSight sight{.limit_milli = *rc::gen::inRange<std::int64_t>(1, 30'000)};
+  ServiceInput input{.limit_milli = *rc::gen::inRange<std::int64_t>(1, 30'000)};
   std::int64_t changed_ms = -1'000'000;
   const int looks = *rc::gen::inRange(1, 120);
   for (int i = 0; i < looks; ++i) {
-    sight.now_ms += *rc::gen::element<std::int64_t>(0, 1000, 5000, 600'000);
-    if (*rc::gen::inRange(0, 3) == 0) sight.measured = any_metric(target);
-    sight.room_milli = *rc::gen::element<std::int64_t>(-4000, 0, 7, 500, INT64_MAX / 4);
-    sight.node_milli = *rc::gen::element<std::int64_t>(0, 4000, 64'000);
-    sight.used_milli = *rc::gen::element<std::optional<std::int64_t>>(
-        std::nullopt, 0, sight.limit_milli / 2, sight.limit_milli, 3 * sight.limit_milli);
-    const ServiceDecision decision = loop->look(sight);
+    input.now_ms += *rc::gen::element<std::int64_t>(0, 1000, 5000, 600'000);
+    if (*rc::gen::inRange(0, 3) == 0) input.measured = any_metric(target);
+    input.room_milli = *rc::gen::element<std::int64_t>(-4000, 0, 7, 500, INT64_MAX / 4);
+    input.node_milli = *rc::gen::element<std::int64_t>(0, 4000, 64'000);
+    input.used_milli = *rc::gen::element<std::optional<std::int64_t>>(
+        std::nullopt, 0, input.limit_milli / 2, input.limit_milli, 3 * input.limit_milli);
+    const ServiceDecision decision = loop->look(input);
     RC_ASSERT(!to_string(decision.reason).empty());
     if (!decision.limit_milli) continue;
     const std::int64_t limit = *decision.limit_milli;
-    const std::int64_t room = std::max<std::int64_t>(sight.room_milli, 0);
-    RC_ASSERT(limit != sight.limit_milli);
+    const std::int64_t room = std::max<std::int64_t>(input.room_milli, 0);
+    RC_ASSERT(limit != input.limit_milli);
     RC_ASSERT(limit >= target.min_milli && limit <= target.max_milli);
-    RC_ASSERT(limit - sight.limit_milli <= room);
-    RC_ASSERT(performance(target, sight.measured).has_value());
+    RC_ASSERT(limit - input.limit_milli <= room);
+    RC_ASSERT(performance(target, input.measured).has_value());
     if (ours && decision.reason != ServiceReason::kBounds) {
-      RC_ASSERT(sight.now_ms - changed_ms >= target.settle_ms);
-      const auto before = static_cast<double>(sight.limit_milli);
+      RC_ASSERT(input.now_ms - changed_ms >= target.settle_ms);
+      const auto before = static_cast<double>(input.limit_milli);
       RC_ASSERT(static_cast<double>(limit - kStep) <= knobs.most_growth * before);
       RC_ASSERT(static_cast<double>(limit) >= knobs.most_shrink * before);
     }
-    changed_ms = sight.now_ms;
-    sight.limit_milli = limit;
+    changed_ms = input.now_ms;
+    input.limit_milli = limit;
   }
 }
 

@@ -51,7 +51,7 @@ struct Config {
   std::string services_prometheus_token_file;  // sent there; empty: none is
   std::string placement = "holes";             // placement
   std::string service_placement = "by-class";  // service_placement; by-class: not set
-  bool jobs_share_nodes = true;                // CompanyRules::jobs_share
+  bool jobs_share_nodes = true;                // ColocationRules::jobs_share
   bool services_beside_jobs = true;            // services_beside
   bool one_member_per_node = false;            // apart
   std::string scheduler_name;    // of the pods of jobs that are cut; empty: theirs is left

@@ -61,9 +61,9 @@ PodSchedulerLimits limits_of(const Config& config) {
   limits.scheduler.order = config.queue;
   limits.scheduler.placement = placement_of(config.placement).value_or(PlacementPolicy::kHoles);
   limits.scheduler.service_placement = placement_of(config.service_placement);  // not by-class
-  limits.scheduler.company = {.jobs_share = config.jobs_share_nodes,
-                              .services_beside = config.services_beside_jobs,
-                              .apart = config.one_member_per_node};
+  limits.scheduler.colocation = {.jobs_share = config.jobs_share_nodes,
+                                 .services_beside = config.services_beside_jobs,
+                                 .apart = config.one_member_per_node};
   return limits;
 }
 

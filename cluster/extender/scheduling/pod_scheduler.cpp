@@ -79,7 +79,7 @@ FilterAnswer PodScheduler::filter(const Pod& pod, const std::vector<std::string_
   answer.verdict.assign(nodes.size(), kPasses);
   Demand demand = demand_of(pod);
   if (demand.kind == Demand::Kind::kNone) {
-    const bool apart = !limits_.scheduler.company.services_beside;
+    const bool apart = !limits_.scheduler.colocation.services_beside;
     if (demand.service && apart) keep_from_jobs(nodes, answer);
     return answer;
   }
@@ -181,8 +181,8 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
     kSmall,
     kNoAgent,
     kSilent,
-    kCompany,
-    kLimit = kCompany + 3
+    kColocation,
+    kLimit = kColocation + 3
   };
   for (const Unwelcome why : {Unwelcome::kOtherJob, Unwelcome::kJobs, Unwelcome::kServices}) {
     answer.texts.push_back({.text = std::string(to_string(why)), .hopeless = true});
@@ -216,7 +216,7 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
     if (nodes[i] < 0) {
       answer.verdict[i] = kNoAgent;
     } else if (const Unwelcome why = fleet().unwelcome(nodes[i], terms); why != Unwelcome::kNo) {
-      answer.verdict[i] = static_cast<std::uint8_t>(kCompany + static_cast<int>(why) - 1);
+      answer.verdict[i] = static_cast<std::uint8_t>(kColocation + static_cast<int>(why) - 1);
     } else if (only && !only->contains(nodes[i])) {
       answer.verdict[i] = kLimit;
     } else if (!fits.fit(nodes[i])) {

@@ -106,15 +106,15 @@ Step Controller::look(const ServicePod& service, const Reading& reading, const N
   const bool in_vain = deferred_ms_ && now_ms - *deferred_ms_ >= kLongestDeferredMs;
   if (service.resize == Resize::kInfeasible || in_vain) return take_back(service, now_ms);
   const bool may_grow = service.resize == Resize::kNone && now_ms >= rest_until_ms_;
-  ServiceSight sight{.now_ms = now_ms,
+  ServiceInput input{.now_ms = now_ms,
                      .measured = reading.metric,
                      .limit_milli = service.present_limit(),
                      .room_milli = may_grow ? room_of(service, room) : 0,
                      .node_milli = room.most_milli};
   if (reading.used_cpus && *reading.used_cpus >= 0 && *reading.used_cpus < 1e6) {
-    sight.used_milli = std::llround(1000 * *reading.used_cpus);
+    input.used_milli = std::llround(1000 * *reading.used_cpus);
   }
-  ServiceDecision decision = loop_->look(sight);
+  ServiceDecision decision = loop_->look(input);
   if (now_ms < refused_until_ms_) decision.limit_milli.reset();
   Step step{.reason = decision.reason};
   step.performance = performance(target_, reading.metric);

@@ -251,7 +251,7 @@ TEST_F(ManyInside, WaitForAQuietMoment) {
   EXPECT_EQ(with("0-3"), kGroups);
 }
 
-TEST_F(ManyInside, FollowAnotherWishThatComesInTheMiddle) {
+TEST_F(ManyInside, FollowAnotherTargetThatComesInTheMiddle) {
   Allowance turn(100, Allowance::Clock::time_point::max());
   ASSERT_TRUE(files_.enforce(want("/c", "0-1", ""), turn).unfinished);
   ASSERT_EQ(with("0-1"), 100);

@@ -49,11 +49,11 @@ class NodeWithoutFiles : public testing::Test {
 TEST_F(NodeWithoutFiles, TheStateIsCheckedAtOnceAndThenEvery100MsWhileThereAreEvents) {
   const Unit rank = test_support::rank("r", 1);
   run(rank);
-  EXPECT_FALSE(node_.take_resync_wish(now_));
+  EXPECT_FALSE(node_.take_resync_request(now_));
   EXPECT_FALSE(node_.next_work(true).has_value());
   node_.handle(engine::StopContainer{rank.pod, rank.container});
   node_.finish(last_check_ + 99ms);
-  EXPECT_FALSE(node_.take_resync_wish(now_ + 250ms));
+  EXPECT_FALSE(node_.take_resync_request(now_ + 250ms));
   EXPECT_EQ(node_.next_work(true), last_check_ + 100ms);
   node_.finish(last_check_ + 100ms);
   EXPECT_FALSE(node_.next_work(true).has_value());
@@ -63,17 +63,17 @@ TEST_F(NodeWithoutFiles, WhereNoAnswerComesWhatIsFreeAgainIsToldByAResyncAfterAM
   const Unit rank = test_support::rank("r", 5);
   run(test_support::shared("s"));
   run(rank);
-  EXPECT_FALSE(node_.take_resync_wish(now_));
+  EXPECT_FALSE(node_.take_resync_request(now_));
   EXPECT_FALSE(node_.next_work(true).has_value());
   end(rank);
-  EXPECT_FALSE(node_.take_resync_wish(now_)) << "it has just looked";
+  EXPECT_FALSE(node_.take_resync_request(now_)) << "it has just looked";
   const auto next = node_.next_work(true);
   ASSERT_EQ(next, now_ + 250ms);
-  EXPECT_FALSE(node_.take_resync_wish(*next)) << "an answer may come that can tell it";
+  EXPECT_FALSE(node_.take_resync_request(*next)) << "an answer may come that can tell it";
   EXPECT_EQ(node_.next_work(true), *next + 60s);
-  EXPECT_FALSE(node_.take_resync_wish(*next + 59s));
-  EXPECT_TRUE(node_.take_resync_wish(*next + 60s));
-  EXPECT_FALSE(node_.take_resync_wish(*next + 60s));
+  EXPECT_FALSE(node_.take_resync_request(*next + 59s));
+  EXPECT_TRUE(node_.take_resync_request(*next + 60s));
+  EXPECT_FALSE(node_.take_resync_request(*next + 60s));
 }
 
 // Else the main loop would spin for as long as the runtime is away.
@@ -83,9 +83,9 @@ TEST_F(NodeWithoutFiles, NoResyncIsDueWhileNobodyListens) {
   run(rank);
   EXPECT_TRUE(node_.next_work(true).has_value());
   EXPECT_FALSE(node_.next_work(false).has_value());
-  EXPECT_FALSE(node_.take_resync_wish(now_));
+  EXPECT_FALSE(node_.take_resync_request(now_));
   end(rank);
-  EXPECT_FALSE(node_.take_resync_wish(now_ + 250ms)) << "waits for an answer for a minute";
+  EXPECT_FALSE(node_.take_resync_request(now_ + 250ms)) << "waits for an answer for a minute";
   EXPECT_TRUE(node_.next_work(true).has_value());
   EXPECT_FALSE(node_.next_work(false).has_value());
 }
@@ -95,12 +95,12 @@ TEST_F(NodeWithoutFiles, AnAnswerThatTellsItComesBeforeAResync) {
   run(test_support::shared("s"));
   run(rank);
   end(rank);
-  EXPECT_FALSE(node_.take_resync_wish(now_));
+  EXPECT_FALSE(node_.take_resync_request(now_));
   const Unit next = test_support::shared("t");
   const auto reply = node_.handle(engine::CreateContainer{next.pod, next.container});
   EXPECT_EQ(reply.updates.size(), 1U);
   check();
-  EXPECT_FALSE(node_.take_resync_wish(now_ + 60s));
+  EXPECT_FALSE(node_.take_resync_request(now_ + 60s));
   EXPECT_FALSE(node_.next_work(true).has_value());
 }
 
@@ -122,7 +122,7 @@ TEST_F(NodeWithoutFiles, AnUpdateOfWhichTheRuntimeSaysNothingIsGivenUpAfter10Sec
 TEST_F(NodeWithoutFiles, ARefusedUpdateIsNotWaitedFor) {
   const Unit rank = test_support::rank("r", 2);
   run(rank);
-  EXPECT_FALSE(node_.take_resync_wish(now_));
+  EXPECT_FALSE(node_.take_resync_request(now_));
   const auto ask = [&](std::int64_t milli) {
     const auto reply =
         node_.handle(engine::UpdateContainer{rank.pod, rank.container, test_support::cpu(milli)});
@@ -134,7 +134,7 @@ TEST_F(NodeWithoutFiles, ARefusedUpdateIsNotWaitedFor) {
     EXPECT_FALSE(ask(before));
     EXPECT_TRUE(ask(64'000));
     now_ += 250ms;
-    EXPECT_FALSE(node_.take_resync_wish(now_));
+    EXPECT_FALSE(node_.take_resync_request(now_));
     EXPECT_FALSE(node_.next_work(true).has_value());
   }
 }

@@ -368,8 +368,8 @@ TEST_F(PreemptionTest, WhoHasItsPlaceWhereLessUrgentJobsHoldPlacesHasIt) {
 // Node b would have to be emptied of a service, and on node a there is room beside another job.
 TEST(PreemptionRules, NobodyIsEvictedForAGangThatTheRulesWouldKeepOut) {
   const MachinePtr machine = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
-  const auto evicted = [&](const CompanyRules& rules, int size, int cpus) {
-    PodScheduler pods(policy::Defaults(), {.scheduler = {.company = rules}});
+  const auto evicted = [&](const ColocationRules& rules, int size, int cpus) {
+    PodScheduler pods(policy::Defaults(), {.scheduler = {.colocation = rules}});
     for (const char* name : {"a", "b"}) EXPECT_TRUE(pods.report(report_of(name, machine), 0));
     Pod other = pod_of("other", 1);
     other.node = "a";

@@ -95,7 +95,7 @@ TEST_F(ServicesTest, LeastAndMostLoadedForEachClass) {
 }
 
 TEST_F(ServicesTest, DedicatedNodesKeepServicesFromJobsAndJobsFromServices) {
-  begin({.company = {.services_beside = false}});
+  begin({.colocation = {.services_beside = false}});
   runs(job_pod("j", 2), "a");
   EXPECT_EQ(passed(shared_service("s", 500)), "b");
   EXPECT_TRUE(answer_.ours);
@@ -124,7 +124,7 @@ TEST_F(ServicesTest, DedicatedNodesKeepServicesFromJobsAndJobsFromServices) {
 }
 
 TEST_F(ServicesTest, WhereNoNodeIsLeftTheServiceIsToldWhy) {
-  begin({.company = {.services_beside = false}});
+  begin({.colocation = {.services_beside = false}});
   runs(job_pod("j", 2), "a");
   runs(job_pod("k", 2), "b");
   EXPECT_EQ(passed(shared_service("s", 500)), "");
@@ -132,7 +132,7 @@ TEST_F(ServicesTest, WhereNoNodeIsLeftTheServiceIsToldWhy) {
 }
 
 TEST_F(ServicesTest, AGangIsPlannedBesideNoOtherWhereJobsDoNotShare) {
-  begin({.company = {.jobs_share = false}});
+  begin({.colocation = {.jobs_share = false}});
   runs(job_pod("lone", 1), "a");
   for (int i = 0; i < 2; ++i) mixed_->seen(member_of("j", i, 2, 3), now_);
   EXPECT_EQ(passed(member_of("j", 0, 2, 3)), "b");
@@ -144,7 +144,7 @@ TEST_F(ServicesTest, AGangIsPlannedBesideNoOtherWhereJobsDoNotShare) {
 }
 
 TEST_F(ServicesTest, AtMostOneMemberOfAGangOnANode) {
-  begin({.company = {.apart = true}});
+  begin({.colocation = {.apart = true}});
   for (int i = 0; i < 2; ++i) mixed_->seen(member_of("j", i, 2, 1), now_);
   const std::string first = passed(member_of("j", 0, 2, 1));
   const std::string second = passed(member_of("j", 1, 2, 1));

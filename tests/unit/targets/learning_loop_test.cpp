@@ -45,7 +45,7 @@ struct Play {
 
   LearningLoop loop;
   std::function<double(double)> answers;
-  ServiceSight now{.limit_milli = 1000, .room_milli = 100'000, .node_milli = 100'000};
+  ServiceInput now{.limit_milli = 1000, .room_milli = 100'000, .node_milli = 100'000};
   bool told = true;
   int resizes = 0;
 };

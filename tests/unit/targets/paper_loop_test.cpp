@@ -8,11 +8,11 @@ namespace {
 
 constexpr ServiceTarget kMillion{
     .direction = Direction::kAtLeast, .target = 1e6, .min_milli = 100, .max_milli = 20'000};
-constexpr ServiceSight kRuns{
+constexpr ServiceInput kRuns{
     .measured = 1e6, .limit_milli = 4000, .room_milli = 8000, .node_milli = 16'000};
 
-ServiceSight sight(double measured) {
-  ServiceSight made = kRuns;
+ServiceInput input(double measured) {
+  ServiceInput made = kRuns;
   made.measured = measured;
   return made;
 }
@@ -32,13 +32,13 @@ TEST(PaperLoop, AddsInProportionOutsideItsDeadZone) {
         Step{.ratio = 2, .scale = 3, .limit = 3550}, Step{.ratio = 9, .scale = 3, .limit = 500},
         Step{.ratio = 1e300, .scale = 3, .limit = 500}}) {
     PaperLoop loop(kMillion, step.scale);
-    EXPECT_EQ(loop.look(sight(step.ratio * 1e6)).limit_milli, step.limit) << step.ratio;
+    EXPECT_EQ(loop.look(input(step.ratio * 1e6)).limit_milli, step.limit) << step.ratio;
   }
 }
 
 TEST(PaperLoop, TakesAFewOfTheMetricForNoLoad) {
   PaperLoop loop(kMillion);
-  ServiceSight idle = sight(999);
+  ServiceInput idle = input(999);
   idle.used_milli = 49;
   idle.replicas = 3;
   const auto decision = loop.look(idle);
@@ -50,12 +50,12 @@ TEST(PaperLoop, TakesAFewOfTheMetricForNoLoad) {
   idle.used_milli = 49;
   idle.replicas = 1;
   EXPECT_EQ(loop.look(idle).replicas, 0);
-  EXPECT_EQ(loop.look(sight(1000)).limit_milli, 4449);
+  EXPECT_EQ(loop.look(input(1000)).limit_milli, 4449);
 }
 
 TEST(PaperLoop, MovesFromAFullNodeAndDividesWhatFitsOnNone) {
   PaperLoop loop(kMillion);
-  ServiceSight full = sight(5e5);
+  ServiceInput full = input(5e5);
   full.room_milli = 225;  // "less than the capacity"
   const auto moves = loop.look(full);
   EXPECT_EQ(moves.ask, ServiceAsk::kMove);
@@ -74,9 +74,9 @@ TEST(PaperLoop, TurnsALatencyRound) {
   latency.direction = Direction::kAtMost;
   latency.target = 20;
   PaperLoop loop(latency);
-  EXPECT_EQ(loop.look(sight(40)).limit_milli, 4225);
-  EXPECT_EQ(loop.look(sight(10)).limit_milli, 3550);
-  EXPECT_EQ(loop.look(sight(20)).limit_milli, std::nullopt);
+  EXPECT_EQ(loop.look(input(40)).limit_milli, 4225);
+  EXPECT_EQ(loop.look(input(10)).limit_milli, 3550);
+  EXPECT_EQ(loop.look(input(20)).limit_milli, std::nullopt);
 }
 
 TEST(PaperLoop, KeepsItsBounds) {
@@ -84,8 +84,8 @@ TEST(PaperLoop, KeepsItsBounds) {
   narrow.min_milli = 3900;
   narrow.max_milli = 4100;
   PaperLoop loop(narrow);
-  EXPECT_EQ(loop.look(sight(1e5)).limit_milli, 4100);
-  EXPECT_EQ(loop.look(sight(3e6)).limit_milli, 3900);
+  EXPECT_EQ(loop.look(input(1e5)).limit_milli, 4100);
+  EXPECT_EQ(loop.look(input(3e6)).limit_milli, 3900);
 }
 
 }  // namespace

@@ -18,15 +18,15 @@ namespace pinion::agent::api {
 
 class Watcher;
 
-class WatchHub {
+class Watchers {
  public:
-  // `pictures` and `figures` must live longer than the hub, and the hub longer than the gRPC server
+  // `pictures` and `figures` must live longer than this, and this longer than the gRPC server
   // that calls it.
-  WatchHub(Pictures& pictures, Published<NodeView>& views, Published<metrics::Sample>& samples,
+  Watchers(Pictures& pictures, Published<NodeView>& views, Published<metrics::Sample>& samples,
            const WatchLimits& limits, ApiFigures& figures);
-  WatchHub(const WatchHub&) = delete;
-  WatchHub& operator=(const WatchHub&) = delete;
-  ~WatchHub();
+  Watchers(const Watchers&) = delete;
+  Watchers& operator=(const Watchers&) = delete;
+  ~Watchers();
 
   // A new watcher, or one that is refused at once.
   grpc::ServerWriteReactor<v1::WatchNodeResponse>* watch(grpc::CallbackServerContext& context,
@@ -53,7 +53,7 @@ class WatchHub {
   std::uint64_t news_ = 1;  // how often something was published
   bool awake_ = false;
   bool stopping_ = false;
-  bool give_back_ = false;  // of the hub's thread alone: somebody was told all
+  bool give_back_ = false;  // of their thread alone: somebody was told all
 
   std::thread thread_;
   Subscription on_view_;  // last: their callbacks use all above

@@ -1,4 +1,4 @@
-#include "agent/api/watch_hub.h"
+#include "agent/api/watchers.h"
 
 #include <grpc/grpc.h>
 
@@ -26,25 +26,25 @@ class Refused final : public grpc::ServerWriteReactor<v1::WatchNodeResponse> {
 
 }  // namespace
 
-// One stream. gRPC calls the On...() methods on its own threads; all else runs on the hub's thread,
-// or in stop() after that has ended. Kept alive by the hub's list until OnDone().
+// One stream. gRPC calls the On...() methods on its own threads; all else runs on their thread,
+// or in stop() after that has ended. Kept alive by their list until OnDone().
 class Watcher final : public grpc::ServerWriteReactor<v1::WatchNodeResponse> {
  public:
   using TimePoint = WatchState::TimePoint;
 
-  Watcher(WatchHub& hub, grpc::CallbackServerContext& context, WatchState state)
-      : hub_(hub), context_(context), state_(std::move(state)) {}
+  Watcher(Watchers& all, grpc::CallbackServerContext& context, WatchState state)
+      : all_(all), context_(context), state_(std::move(state)) {}
 
   void OnWriteDone(bool ok) override {
     if (!ok) gone_ = true;
     written_ = true;
-    hub_.wake();
+    all_.wake();
   }
   void OnCancel() override {
     gone_ = true;
-    hub_.wake();
+    all_.wake();
   }
-  void OnDone() override { hub_.remove(*this); }
+  void OnDone() override { all_.remove(*this); }
 
   // Does what is to be done now; answers when to be called again.
   TimePoint turn(const std::shared_ptr<const Picture>& picture, TimePoint now) {
@@ -56,15 +56,15 @@ class Watcher final : public grpc::ServerWriteReactor<v1::WatchNodeResponse> {
     if (written_.exchange(false)) {
       state_.written();
       message_.Clear();  // the first one is as large as the node
-      if (!std::exchange(knows_all_, true)) hub_.give_back_ = true;
+      if (!std::exchange(knows_all_, true)) all_.give_back_ = true;
     }
     if (state_.overdue(now)) {
-      ++hub_.figures_.watchers_cut_off;
+      ++all_.figures_.watchers_cut_off;
       cut_off({grpc::StatusCode::DEADLINE_EXCEEDED, "the reader has read nothing for too long"});
       return TimePoint::max();
     }
     if (state_.next(picture, now, message_)) {
-      ++hub_.figures_.watch_messages;
+      ++all_.figures_.watch_messages;
       StartWrite(&message_);
     }
     return state_.wake(picture.get());
@@ -88,7 +88,7 @@ class Watcher final : public grpc::ServerWriteReactor<v1::WatchNodeResponse> {
     Finish(status);
   }
 
-  WatchHub& hub_;
+  Watchers& all_;
   grpc::CallbackServerContext& context_;
   WatchState state_;
   v1::WatchNodeResponse message_;  // gRPC reads it until OnWriteDone()
@@ -98,7 +98,7 @@ class Watcher final : public grpc::ServerWriteReactor<v1::WatchNodeResponse> {
   std::atomic<bool> written_ = false;
 };
 
-WatchHub::WatchHub(Pictures& pictures, Published<NodeView>& views,
+Watchers::Watchers(Pictures& pictures, Published<NodeView>& views,
                    Published<metrics::Sample>& samples, const WatchLimits& limits,
                    ApiFigures& figures)
     : pictures_(pictures), limits_(limits), figures_(figures), thread_([this] { run(); }) {
@@ -106,11 +106,11 @@ WatchHub::WatchHub(Pictures& pictures, Published<NodeView>& views,
   on_sample_ = samples.subscribe([this] { news(); });
 }
 
-WatchHub::~WatchHub() {
+Watchers::~Watchers() {
   stop();
 }
 
-grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchHub::watch(
+grpc::ServerWriteReactor<v1::WatchNodeResponse>* Watchers::watch(
     grpc::CallbackServerContext& context, const v1::WatchNodeRequest& request) {
   for (const auto& [name, asked] : {std::pair("min_interval_ms", request.min_interval_ms()),
                                     {"figures_interval_ms", request.figures_interval_ms()}}) {
@@ -128,17 +128,17 @@ grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchHub::watch(
     return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,
                         std::to_string(limits_.most) + " watch already, which is the most"});
   }
-  const WatchWish wish{.figures = request.figures(),
-                       .interval = milliseconds(request.min_interval_ms()),
-                       .figures_interval = milliseconds(request.figures_interval_ms())};
-  watchers_.push_back(std::make_shared<Watcher>(*this, context, WatchState(wish, limits_.times)));
+  const WatchTerms terms{.figures = request.figures(),
+                         .interval = milliseconds(request.min_interval_ms()),
+                         .figures_interval = milliseconds(request.figures_interval_ms())};
+  watchers_.push_back(std::make_shared<Watcher>(*this, context, WatchState(terms, limits_.times)));
   figures_.watchers = watchers_.size();
   awake_ = true;
   changed_.notify_one();
   return watchers_.back().get();
 }
 
-void WatchHub::news() {
+void Watchers::news() {
   const std::lock_guard lock(mutex_);
   ++news_;
   if (watchers_.empty()) return;
@@ -146,13 +146,13 @@ void WatchHub::news() {
   changed_.notify_one();
 }
 
-void WatchHub::wake() {
+void Watchers::wake() {
   const std::lock_guard lock(mutex_);
   awake_ = true;
   changed_.notify_one();
 }
 
-void WatchHub::remove(Watcher& watcher) {
+void Watchers::remove(Watcher& watcher) {
   std::shared_ptr<Watcher> last;  // freed after the lock
   const std::lock_guard lock(mutex_);
   const auto at = std::find_if(watchers_.begin(), watchers_.end(),
@@ -163,7 +163,7 @@ void WatchHub::remove(Watcher& watcher) {
   figures_.watchers = watchers_.size();
 }
 
-void WatchHub::stop() {
+void Watchers::stop() {
   on_view_.reset();
   on_sample_.reset();
   {
@@ -182,7 +182,7 @@ void WatchHub::stop() {
   }
 }
 
-void WatchHub::run() {
+void Watchers::run() {
   std::shared_ptr<const Picture> picture;
   std::uint64_t pictured = 0;  // the news that the picture holds
   TimePoint made;              // when

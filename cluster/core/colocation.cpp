@@ -1,8 +1,8 @@
-#include "cluster/core/company.h"
+#include "cluster/core/colocation.h"
 
 namespace pinion::cluster {
 
-void Company::count(bool service, const std::string& job, int by) {
+void Occupants::count(bool service, const std::string& job, int by) {
   if (service) {
     services += by;
   } else if ((jobs[job] += by) == 0) {
@@ -10,14 +10,14 @@ void Company::count(bool service, const std::string& job, int by) {
   }
 }
 
-Unwelcome unwelcome(const CompanyRules& rules, bool service, std::string_view job,
-                    const Company& company) {
+Unwelcome unwelcome(const ColocationRules& rules, bool service, std::string_view job,
+                    const Occupants& occupants) {
   if (service) {
-    return rules.services_beside || company.jobs.empty() ? Unwelcome::kNo : Unwelcome::kJobs;
+    return rules.services_beside || occupants.jobs.empty() ? Unwelcome::kNo : Unwelcome::kJobs;
   }
-  if (!rules.services_beside && company.services > 0) return Unwelcome::kServices;
-  const bool alone =
-      company.jobs.empty() || (company.jobs.size() == 1 && company.jobs.begin()->first == job);
+  if (!rules.services_beside && occupants.services > 0) return Unwelcome::kServices;
+  const bool alone = occupants.jobs.empty() ||
+                     (occupants.jobs.size() == 1 && occupants.jobs.begin()->first == job);
   return rules.jobs_share || alone ? Unwelcome::kNo : Unwelcome::kOtherJob;
 }
 

@@ -8,11 +8,12 @@
 namespace pinion::cluster {
 namespace {
 
-class CompanyTest : public testing::Test {
+class ColocationTest : public testing::Test {
  protected:
-  void begin(const CompanyRules& rules) {
-    core_.emplace(SchedulerSettings{
-        .service_placement = PlacementPolicy::kLeastLoaded, .company = rules, .keep_ms = 60'000});
+  void begin(const ColocationRules& rules) {
+    core_.emplace(SchedulerSettings{.service_placement = PlacementPolicy::kLeastLoaded,
+                                    .colocation = rules,
+                                    .keep_ms = 60'000});
     for (const char* node : {"a", "b"}) ASSERT_TRUE(core_->report(report_of(node, machine_), 0));
   }
   void job(const JobId& id, int size, int cpus, bool service = false, std::int64_t run_ms = 0) {
@@ -44,7 +45,7 @@ class CompanyTest : public testing::Test {
   std::int64_t now_ = 0;
 };
 
-TEST_F(CompanyTest, ByDefaultAllShareNodes) {
+TEST_F(ColocationTest, ByDefaultAllShareNodes) {
   begin({});
   job("j", 2, 2);
   job("k", 1, 2);
@@ -53,7 +54,7 @@ TEST_F(CompanyTest, ByDefaultAllShareNodes) {
   EXPECT_EQ(placed(), "j-0@a j-1@a k-0@a s-0@b") << "services go by their own rule";
 }
 
-TEST_F(CompanyTest, JobsThatDoNotShareHaveNodesOfTheirOwn) {
+TEST_F(ColocationTest, JobsThatDoNotShareHaveNodesOfTheirOwn) {
   begin({.jobs_share = false});
   job("j", 2, 2);
   job("k", 1, 2);
@@ -71,7 +72,7 @@ TEST_F(CompanyTest, JobsThatDoNotShareHaveNodesOfTheirOwn) {
   EXPECT_EQ(placed(), "j-0@a j-1@a j-2@a l-0@b") << "it waited, and was not given up";
 }
 
-TEST_F(CompanyTest, ServicesAndJobsHaveDedicatedNodes) {
+TEST_F(ColocationTest, ServicesAndJobsHaveDedicatedNodes) {
   begin({.services_beside = false});
   job("s", 1, 1, true);
   job("j", 2, 3);
@@ -100,7 +101,7 @@ TEST_F(CompanyTest, ServicesAndJobsHaveDedicatedNodes) {
 
 // Somebody else has started another job beside it: that takes nothing from it, nor does a look for
 // a more urgent one.
-TEST_F(CompanyTest, AMoreUrgentJobThatIsRefusedLeavesThoseThatMayNotComeThereAnyMore) {
+TEST_F(ColocationTest, AMoreUrgentJobThatIsRefusedLeavesThoseThatMayNotComeThereAnyMore) {
   begin({.jobs_share = false});
   job("j", 1, 2);
   EXPECT_EQ(placed(), "j-0@a");
@@ -117,7 +118,7 @@ TEST_F(CompanyTest, AMoreUrgentJobThatIsRefusedLeavesThoseThatMayNotComeThereAny
   EXPECT_EQ(core_->book().member("j-0")->node, "a");
 }
 
-TEST_F(CompanyTest, RoomIsHeldForTheFirstWhereOthersWillHaveLeft) {
+TEST_F(ColocationTest, RoomIsHeldForTheFirstWhereOthersWillHaveLeft) {
   begin({.jobs_share = false});
   job("j", 1, 1, false, 10'000);
   job("k", 1, 1, false, 90'000);
@@ -130,7 +131,7 @@ TEST_F(CompanyTest, RoomIsHeldForTheFirstWhereOthersWillHaveLeft) {
   EXPECT_EQ(placed(), "first-0@a k-0@b");
 }
 
-TEST_F(CompanyTest, AtMostOneMemberOfAJobOnANodeButAnyNumberOfAService) {
+TEST_F(ColocationTest, AtMostOneMemberOfAJobOnANodeButAnyNumberOfAService) {
   begin({.apart = true});
   job("j", 2, 2);
   job("s", 3, 1, true);

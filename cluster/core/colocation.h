@@ -9,22 +9,22 @@
 
 namespace pinion::cluster {
 
-struct CompanyRules {
+struct ColocationRules {
   bool jobs_share = true;       // two HPC jobs may be on one node [Allow_MPI_Colocation]
   bool services_beside = true;  // HPC jobs and services may be [Allow_Task_Colocation]
   bool apart = false;  // at most one member of an HPC job on a node [always so]: MemberTerms::apart
 
-  bool operator==(const CompanyRules&) const = default;
+  bool operator==(const ColocationRules&) const = default;
   // Whether who is on a node matters at all.
   [[nodiscard]] bool counts() const { return !jobs_share || !services_beside; }
 };
 
 // Who is on a node, or has its place there.
-struct Company {
+struct Occupants {
   std::map<std::string, int> jobs{};  // members of HPC jobs, by their job's id; none is 0
   int services = 0;
 
-  bool operator==(const Company&) const = default;
+  bool operator==(const Occupants&) const = default;
   // A service, or a member of this HPC job, comes (`by` 1) or leaves (-1).
   void count(bool service, const std::string& job, int by);
 };
@@ -37,8 +37,8 @@ enum class Unwelcome {
 };
 
 // Whether a service, or a member of this HPC job, must not join them.
-[[nodiscard]] Unwelcome unwelcome(const CompanyRules& rules, bool service, std::string_view job,
-                                  const Company& company);
+[[nodiscard]] Unwelcome unwelcome(const ColocationRules& rules, bool service, std::string_view job,
+                                  const Occupants& occupants);
 // A sentence about the node, without its name; empty for kNo.
 [[nodiscard]] std::string_view to_string(Unwelcome why);
 

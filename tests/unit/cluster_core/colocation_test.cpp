@@ -1,5 +1,5 @@
 // Which loads share nodes, and which node a service fills: the paper's rules and ours.
-#include "cluster/core/company.h"
+#include "cluster/core/colocation.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 struct Case {
   const char* name;
-  CompanyRules rules;
+  ColocationRules rules;
   Unwelcome job;      // "j" to where another job is
   Unwelcome to_own;   // "j" to where it is itself
   Unwelcome beside;   // "j" to where a service is
@@ -22,9 +22,9 @@ class Rules : public testing::TestWithParam<Case> {};
 
 TEST_P(Rules, SayWhoJoinsWhom) {
   const Case& expected = GetParam();
-  const Company other{.jobs = {{"other", 2}}};
-  const Company own{.jobs = {{"j", 1}}};
-  const Company served{.services = 1};
+  const Occupants other{.jobs = {{"other", 2}}};
+  const Occupants own{.jobs = {{"j", 1}}};
+  const Occupants served{.services = 1};
   EXPECT_EQ(unwelcome(expected.rules, false, "j", other), expected.job);
   EXPECT_EQ(unwelcome(expected.rules, false, "j", own), expected.to_own);
   EXPECT_EQ(unwelcome(expected.rules, false, "j", served), expected.beside);
