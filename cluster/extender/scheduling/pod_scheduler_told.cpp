@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "cluster/core/gang.h"
 #include "cluster/extender/scheduling/pod_scheduler_parts.h"
 #include "policy/annotations.h"
 
@@ -31,6 +32,15 @@ std::string left_for(const Demand& demand) {
   return "the pod is a member of the gang " + called(demand.gang) + " now";
 }
 
+// Whether both ask for the same CPUs, of the same containers.
+bool same_requests(const Demand& a, const Demand& b) {
+  return a.host == b.host && a.inits == b.inits &&
+         std::equal(a.requests.begin(), a.requests.end(), b.requests.begin(), b.requests.end(),
+                    [](const topology::Request& x, const topology::Request& y) {
+                      return x.id == y.id && x.task_group == y.task_group && same_shape(x, y);
+                    });
+}
+
 }  // namespace
 
 KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms) {
@@ -49,7 +59,7 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
     join(*known, now_ms);
     return known;
   }
-  // Its requests do not change while it waits; its gang's size may, and the gang itself. Of one
+  // What it asks for may change while it waits, its gang's size, and the gang itself. Of one
   // whose PodGroup is away it stays a member.
   if (!known->node.empty() || demand.kind == Demand::Kind::kWaiting) return known;
   if (job_of(*known) != job_of(pod.uid, demand)) {
@@ -57,8 +67,12 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
     if (book().member(pod.uid) != nullptr) known->since_ms = now_ms;
     leave(*known, left_for(demand), now_ms);
   }
+  const bool asks_otherwise = !same_requests(known->demand, demand);
   known->demand = std::move(demand);
-  if (book().member(pod.uid) != nullptr) return known;
+  if (book().member(pod.uid) != nullptr) {
+    if (!asks_otherwise) return known;
+    leave(*known, "what the pod asks for has changed", now_ms);
+  }
   join(*known, now_ms);
   if (is_gang(job_of(*known))) wake_gang(job_of(*known), {});
   return known;

@@ -83,6 +83,18 @@ TEST_F(PodSchedulerTest, WhileAnInitContainerRunsTheOthersKeepTheirRoom) {
   EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
 }
 
+// Its owner patches the annotation that kept one container off: another one is lent to.
+TEST_F(PodSchedulerTest, WhoIsLentToMayBeAnotherOneBeforeThePodIsBound) {
+  Pod pod = with(pod_of("p", 2, {{"cpus.side", "shared"}}), "i", 2);
+  pod.containers.push_back(container_of("side", 4, PodContainer::Kind::kMain));
+  ASSERT_TRUE(pod_scheduler_.seen(pod, now_));
+  pod.annotations.erase("pinion.dev/cpus.side");
+  ASSERT_TRUE(pod_scheduler_.seen(pod, now_));
+  ASSERT_EQ(filtered(pod), "ab");
+  ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  EXPECT_EQ(pod_scheduler_.told_with_binding("p")["pinion.dev/planned"], "main=1-2 side=3-6 i=3-6");
+}
+
 // As the agent tells: what the pod as a whole requests is its own until it has ended.
 TEST_F(PodSchedulerTest, WhatAPodKeepsAfterALargeInitContainerIsNobodyElses) {
   Pod pod = with(pod_of("p", 2), "i", 5);

@@ -55,6 +55,24 @@ TEST_F(ResizeTest, AWaitingPlanIsMadeAnew) {
   EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U);
 }
 
+// Not its owner's number, but what one of its pods asks for.
+TEST_F(ResizeTest, APlanIsMadeAnewForWhatAMemberAsksForNow) {
+  for (int i = 0; i < 2; ++i) pod_scheduler_.seen(member_of("j", i, 2, 3), now_);
+  const Pod first = member_of("j", 0, 2, 3);
+  ASSERT_EQ(bind(first, filtered(first), 7).kind, Kind::kHold);
+  const Pod larger = member_of("j", 1, 2, 7);
+  pod_scheduler_.seen(larger, now_);
+  const auto answered = pod_scheduler_.take_effects().answered;
+  ASSERT_EQ(answered.size(), 1U);
+  EXPECT_FALSE(answered.at(0).go) << "the two no longer fit where they were planned";
+  const std::string one = filtered(first);
+  const std::string other = filtered(larger);
+  EXPECT_EQ(bind(first, one, 8).kind, Kind::kHold);
+  EXPECT_EQ(bind(larger, other, 9).kind, Kind::kGo);
+  EXPECT_NE(one, other);
+  EXPECT_EQ(pod_scheduler_.told_with_binding("j1")["pinion.dev/planned"], "main=1-7");
+}
+
 TEST_F(ResizeTest, IsForgottenWithTheLastPod) {
   pod_scheduler_.seen(member_of("j", 0, 4, 1), now_);
   pod_scheduler_.resize(kGang, 1, now_);

@@ -46,6 +46,22 @@ TEST_F(SinglePodsTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   EXPECT_EQ(filtered(first), "ab");
 }
 
+// Its annotations are patched, or its CPUs resized, before it is bound.
+TEST_F(SinglePodsTest, WhatItAsksForMayChangeWhileItWaits) {
+  pod_scheduler_.seen(pod_of("p", 20), now_);
+  EXPECT_EQ(filtered(pod_of("p", 20)), "");
+  pod_scheduler_.seen(pod_of("p", 3), now_);
+  EXPECT_EQ(filtered(pod_of("p", 3)), "ab");
+  ASSERT_EQ(bind(pod_of("p", 3), "a", 1).kind, Kind::kGo) << "as it asks now";
+  EXPECT_EQ(pod_scheduler_.told_with_binding("p")["pinion.dev/planned"], "main=1-3");
+
+  pod_scheduler_.seen(pod_of("q", 2), now_);
+  EXPECT_EQ(filtered(pod_of("q", 5)), "b") << "the question tells of it first";
+  ASSERT_EQ(bind(pod_of("q", 5), "b", 2).kind, Kind::kGo);
+  EXPECT_EQ(pod_scheduler_.told_with_binding("q")["pinion.dev/planned"], "main=1-5");
+  EXPECT_EQ(filtered(pod_of("other", 3)), "a") << "all five are promised";
+}
+
 // As the workers of an elastic job come, one by one.
 TEST_F(SinglePodsTest, APodPrefersTheNodeOfItsJob) {
   const Names both = {"a", "b"};
