@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,7 +19,8 @@ namespace {
 using engine::CpuSet;
 
 constexpr const char* kCpus = "cpuset.cpus";
-constexpr std::size_t kMostWalks = 8;  // each holds up to kMaxGroupDepth directories open
+constexpr std::size_t kMostWalks = 8;
+constexpr std::size_t kMostOpen = 2 * kMaxGroupDepth;  // directories, of all walks that wait
 constexpr int kMostRounds = 3;
 
 bool is_gone(const Status& done) {
@@ -33,6 +35,8 @@ class InnerWalk {
   explicit InnerWalk(InnerTarget target) : target_(std::move(target)) {}
 
   [[nodiscard]] bool is_for(const CpuSet& wanted) const { return target_.wanted == wanted; }
+  // Directories that it holds open.
+  [[nodiscard]] std::size_t open() const { return levels_.size(); }
 
   Status begin(int group) {
     Fd own = open_directory(group, ".");
@@ -125,7 +129,9 @@ class InnerWalk {
     const CpuSet& target = all ? around.target : common;
     if (target == *has && !(whole && thorough())) return {};
     if (levels_.size() > static_cast<std::size_t>(kMaxGroupDepth)) {
-      return failure(Errc::kInvalid, "groups are nested too deeply");
+      return failure(Errc::kInvalid, "it has groups nested deeper than " +
+                                         std::to_string(kMaxGroupDepth) +
+                                         ", which are not followed");
     }
     auto done = enter({.group = std::move(group),
                        .inside = {},
@@ -160,7 +166,20 @@ Result<bool> InnerGroups::bring(const std::string& id, int group, const InnerTar
     at = walks_.emplace(id, std::move(walk)).first;
   }
   auto done = at->second->go_on(allowance);
-  if (!done || *done) walks_.erase(at);
+  if (!done || *done) {
+    walks_.erase(at);
+    return done;
+  }
+  std::size_t open = 0;
+  for (const auto& [of, walk] : walks_) open += walk->open();
+  for (auto other = walks_.begin(); open > kMostOpen && other != walks_.end();) {
+    const auto next = std::next(other);
+    if (other != at) {
+      open -= other->second->open();
+      walks_.erase(other);  // it begins anew
+    }
+    other = next;
+  }
   return done;
 }
 

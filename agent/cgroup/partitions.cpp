@@ -17,7 +17,7 @@ namespace {
 using engine::CpuSet;
 using engine::Partition;
 
-constexpr const char* kPartitionMark = "trusted.pinion.partition";
+constexpr const char* kPartitionMark = "user.pinion.partition";  // needs no capability
 constexpr const char* kExclusive = "cpuset.cpus.exclusive";
 constexpr const char* kPartition = "cpuset.cpus.partition";
 
@@ -27,9 +27,7 @@ bool is_marked(int group) {
 
 Status mark(int group) {
   if (fsetxattr(group, kPartitionMark, "1", 1, 0) == 0) return {};
-  Error error = sys_failure("mark the group as Pinion's").value();
-  if (error.code == Errc::kDenied) error = error.within("partitions need CAP_SYS_ADMIN");
-  return failure(std::move(error));
+  return sys_failure("mark the group as Pinion's");
 }
 
 void unmark(int group) {
@@ -58,6 +56,16 @@ std::vector<std::string> above(const std::string& path) {
 
 const char* word(Partition::Kind kind) {
   return kind == Partition::Kind::kIsolated ? "isolated" : "root";
+}
+
+// Why the group is not the partition that was written, as the kernel says it: "root invalid (why)".
+tl::unexpected<Error> not_made(int group, Errc code, const std::string& what) {
+  const auto state = read_file(group, kPartition);
+  const std::string text = state ? trimmed(*state) : "unreadable";
+  if (text.find("not permitted") != std::string::npos) {
+    return failure(Errc::kDenied, "partitions need CAP_SYS_ADMIN: " + what + " '" + text + "'");
+  }
+  return failure(code, what + " '" + text + "'");
 }
 
 bool has_processes(int group) {
@@ -140,9 +148,7 @@ Status try_cpu(const ProbeGroups& groups, topology::CpuId cpu) {
   if (Partitions::read(groups.inner()) == Partition{.kind = Partition::Kind::kRoot, .cpus = one}) {
     return {};
   }
-  const auto state = read_file(groups.inner(), kPartition);
-  return failure(Errc::kUnavailable,
-                 "a partition for trial is '" + (state ? trimmed(*state) : "unreadable") + "'");
+  return not_made(groups.inner(), Errc::kUnavailable, "a partition for trial is");
 }
 
 }  // namespace
@@ -201,9 +207,8 @@ Status Partitions::try_make(const std::string& path, const Partition& wanted) co
     if (auto done = write_file(group.get(), kPartition, word(wanted.kind)); !done) return done;
   }
   if (const Partition made = read(group.get()); made != wanted) {
-    const auto state = read_file(group.get(), kPartition);
-    return failure(Errc::kInvalid, "the kernel says '" + (state ? trimmed(*state) : "nothing") +
-                                       "' with CPUs '" + made.cpus.to_string() + "'");
+    return not_made(group.get(), Errc::kInvalid,
+                    "with CPUs '" + made.cpus.to_string() + "' the kernel says");
   }
   const CpuSet given_back = *before - wanted.cpus;
   return given_back.empty() ? Status() : remove_above(path, given_back);

@@ -46,7 +46,13 @@ class Release {
  private:
   // The outer groups first: an inner one cannot have more than they.
   void widen_below(const Fd& group, const std::string& path, int depth) {
-    if (depth > kMaxGroupDepth) return;
+    if (depth > kMaxGroupDepth) {
+      const auto inside = child_groups(group.get());
+      if (inside && !inside->empty()) {
+        released.failed.push_back(path + ": the groups in it are nested too deeply");
+      }
+      return;
+    }
     const Status visited = for_each_child(group.get(), [&](const Fd& child, const char* name) {
       const std::string child_path = path + "/" + name;
       widen(child, group, child_path);

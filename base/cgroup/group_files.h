@@ -14,7 +14,7 @@
 namespace pinion::cgroup {
 
 // Groups nested deeper than this below the first one are not followed.
-inline constexpr int kMaxGroupDepth = 16;
+inline constexpr int kMaxGroupDepth = 256;
 
 // A directory to open files below. Invalid where it cannot be opened; errno says why.
 [[nodiscard]] Fd open_directory(int at, const char* path);

@@ -312,10 +312,10 @@ TEST_F(Root_Partitions, GroupsInsideAContainerFollowItAndGrowBack) {
   EXPECT_EQ(read(own, "cpuset.cpus.effective"), "1-2");
 }
 
-TEST_F(Root_Partitions, WithoutTheCapabilityTheErrorSaysSo) {
-  const std::string rank = container(pod_a() + "/rank", "2");
+// What the function answers in a process without CAP_SYS_ADMIN.
+std::string without_the_capability(const std::function<std::string()>& function) {
   int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
+  if (pipe(ends) != 0) return "no pipe";
   const pid_t child = fork();
   if (child == 0) {
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -323,16 +323,45 @@ TEST_F(Root_Partitions, WithoutTheCapabilityTheErrorSaysSo) {
     syscall(SYS_capget, &header, data);
     for (auto* word : {&data[0].effective, &data[0].permitted}) *word &= ~(1U << CAP_SYS_ADMIN);
     syscall(SYS_capset, &header, data);
-    const auto made = partitions().make(rank, root("2"));
-    const std::string text = made ? "made" : made.error().text;
+    const std::string text = function();
     _exit(::write(ends[1], text.data(), text.size()) > 0 ? 0 : 1);
   }
   close(ends[1]);
   char text[256] = {};
   EXPECT_GT(::read(ends[0], text, sizeof(text) - 1), 0);
+  close(ends[0]);
   waitpid(child, nullptr, 0);
-  EXPECT_THAT(text, HasSubstr("CAP_SYS_ADMIN"));
+  return text;
+}
+
+TEST_F(Root_Partitions, WithoutTheCapabilityTheErrorSaysSo) {
+  const std::string rank = container(pod_a() + "/rank", "2");
+  EXPECT_THAT(without_the_capability([&] {
+                const auto made = partitions().make(rank, root("2"));
+                return made ? "made" : made.error().text;
+              }),
+              HasSubstr("partitions need CAP_SYS_ADMIN"));
   EXPECT_EQ(at(rank), Partition());
+  EXPECT_EQ(read(pod_a(), "cpuset.cpus.exclusive"), "") << "nothing stays behind";
+  EXPECT_THAT(without_the_capability([&] {
+                const auto works = partitions().probe(online());
+                return works ? "works" : works.error().text;
+              }),
+              HasSubstr("partitions need CAP_SYS_ADMIN"));
+}
+
+// As of an agent whose rights are fewer than those of the one before it.
+TEST_F(Root_Partitions, WithoutTheCapabilityThoseThatAreThereAreTakenAway) {
+  const std::string rank = container(pod_a() + "/rank", "2");
+  populate(rank);
+  ASSERT_TRUE(partitions().make(rank, root("2")));
+  EXPECT_EQ(without_the_capability([&] {
+              const auto swept = partitions().sweep(true);
+              return swept ? std::to_string(swept->taken_away.size()) : swept.error().text;
+            }),
+            "1");
+  EXPECT_EQ(at(rank), Partition());
+  EXPECT_TRUE(allowed_elsewhere().contains(2));
 }
 
 }  // namespace

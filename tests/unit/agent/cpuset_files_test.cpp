@@ -271,6 +271,62 @@ TEST_F(ManyInside, AreNotFollowedBeyondABound) {
   EXPECT_EQ(result.error, "it has more than 10000 groups inside, which are not followed");
 }
 
+// As many as there are levels, one inside the other.
+std::string nested(int levels) {
+  std::string path = "c";
+  for (int i = 0; i < levels; ++i) path += "/d";
+  return path;
+}
+
+Tree tree_of_nested(int levels) {
+  std::string text;
+  for (int i = 0; i <= levels; ++i) text += "cg/" + nested(i) + "/cpuset.cpus = 0-3\n";
+  return Tree(text + "cg/c/cpuset.mems = 0\n");
+}
+
+TEST(CpusetFiles, GroupsNestedDeeplyAreFollowed) {
+  const Tree tree = tree_of_nested(256);
+  EXPECT_TRUE(tree.files(1).enforce(want("/c", "2-3", "")).written);
+  EXPECT_EQ(tree.text("cg/" + nested(256) + "/cpuset.cpus"), "2-3");
+}
+
+TEST(CpusetFiles, GroupsNestedTooDeeplyAreAnError) {
+  const Tree tree = tree_of_nested(257);
+  const auto result = tree.files(1).enforce(want("/c", "2-3", ""));
+  EXPECT_FALSE(result.written);
+  EXPECT_EQ(result.error, "it has groups nested deeper than 256, which are not followed");
+}
+
+// Walks that wait do not hold more directories open than they may, and all come to their end.
+TEST(CpusetFiles, DeepGroupsOfManyContainersAreFollowedInTurns) {
+  constexpr int kContainers = 6;
+  constexpr int kLevels = 200;
+  std::string text;
+  for (int one = 0; one < kContainers; ++one) {
+    const std::string name = "cg/c" + std::to_string(one);
+    text += name + "/cpuset.mems = 0\n";
+    for (int i = 0; i <= kLevels; ++i) text += name + nested(i).substr(1) + "/cpuset.cpus = 0-3\n";
+  }
+  const Tree tree(text);
+  CpusetFiles files = tree.files(1);
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto before = open_files();
+  std::set<int> done;
+  for (int turn = 0; turn < 100 && done.size() < kContainers; ++turn) {
+    for (int one = 0; one < kContainers; ++one) {
+      Enforce wanted = want("/c" + std::to_string(one), "2-3", "");
+      wanted.id = std::to_string(one);
+      if (turn > 0) wanted.halfway = {cpus("0-3"), cpus("2-3")};
+      Allowance allowance(turn < 2 ? 150 : 300, Allowance::Clock::time_point::max());
+      if (!files.enforce(wanted, allowance).unfinished) done.insert(one);
+      EXPECT_LE(open_files() - before, 2 * 256 + 200);
+    }
+  }
+  EXPECT_EQ(done.size(), kContainers);
+}
+
 TEST(CpusetFiles, NoPathLeadsOutOfTheHierarchy) {
   const Tree tree("outside/cpuset.cpus = 0\noutside/cpuset.mems = 0\ncg/c/cpuset.cpus = 0");
   EXPECT_FALSE(tree.files(1).read("/../outside", 0));

@@ -40,6 +40,21 @@ class Release : public testing::Test {
   test_support::TempDir dir_;
 };
 
+TEST_F(Release, GroupsNestedDeeplyFollowTooAndThoseNestedTooDeeplyAreListed) {
+  std::string tree =
+      "cpuset.cpus = 0-7\ncpuset.mems = 0\nkubepods/cpuset.cpus = 0-7\nkubepods/cpuset.mems = 0\n";
+  std::string path = "kubepods";
+  for (int level = 1; level <= 300; ++level) {
+    path += "/d";
+    tree += path + "/cpuset.cpus = 1\n" + path + "/cpuset.mems = 0\n";
+  }
+  write(tree.c_str());
+  const Released done = release(1);
+  EXPECT_EQ(text("kubepods/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/cpuset.cpus"), "0-7");
+  EXPECT_THAT(done.failed,
+              ElementsAre(testing::EndsWith("the groups in it are nested too deeply")));
+}
+
 TEST_F(Release, EveryGroupOfAPodFollowsItsParentAgainAndNobodyElseDoes) {
   write(R"(
 cpuset.cpus = 0-7
