@@ -145,6 +145,14 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
     log.warn("all CPUs are reserved: every container that should get CPUs of its own is refused",
              {{"setting", "reservedSystemCPUs"}});
   }
+  const topology::CpuSet siblings =
+      policy::siblings_of_reserved(config.reserved, engine.state().topology);
+  if (!siblings.empty()) {
+    log.warn("a core is reserved in part: a rank may get the other CPUs of it",
+             {{"setting", "reservedSystemCPUs"},
+              {"reserved", config.reserved.to_string()},
+              {"siblings", siblings.to_string()}});
+  }
   if (!enforcement->denied.empty()) {
     log.warn("the fence is weaker than this machine allows: the agent lacks rights",
              {{"fence", std::string(engine.fence_name())}, {"why", enforcement->denied}});

@@ -26,4 +26,13 @@ Status check_reserved(const Reserved& reserved, const topology::Topology& machin
   return {};
 }
 
+topology::CpuSet siblings_of_reserved(const topology::CpuSet& reserved,
+                                      const topology::Topology& machine) {
+  topology::CpuSet siblings;
+  for (const topology::Core& core : machine.cores) {
+    if (core.cpus.intersects(reserved)) siblings |= core.cpus - reserved;
+  }
+  return siblings;
+}
+
 }  // namespace pinion::policy

@@ -23,4 +23,9 @@ struct Reserved {
 // a node that has no more memory than is reserved, and where no CPU would be left for containers.
 Status check_reserved(const Reserved& reserved, const topology::Topology& machine);
 
+// The siblings that are not reserved themselves, of reserved CPUs: whoever gets one shares the core
+// with what the reservation is for.
+topology::CpuSet siblings_of_reserved(const topology::CpuSet& reserved,
+                                      const topology::Topology& machine);
+
 }  // namespace pinion::policy

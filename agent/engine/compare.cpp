@@ -296,8 +296,12 @@ std::vector<Note> Engine::report(const Enforced& result) {
   // A lender's record says its own cores.
   const bool runtimes = written_by_runtime(result.cause);
   const bool to_leave = runtimes && is_lent(state_, *member) && matches(*result.found, member->own);
+  // What a borrower is lent begins with its start, of which the runtime tells first.
+  const CpuSet lent = borrowed(state_, *member);
+  const bool to_borrow = runtimes && !lent.empty() && result.found->cpus == wanted.cpus - lent;
   const bool updated = member->pending && member->told && matches(*result.found, *member->told);
-  const bool expected = nobodys || to_leave || updated || matches(*result.found, wanted) ||
+  const bool expected = nobodys || to_leave || to_borrow || updated ||
+                        matches(*result.found, wanted) ||
                         (member->applied && *member->applied == *result.found);
   const bool own_change = result.cause == Cause::kFence || result.cause == Cause::kResize;
   if (!expected && (!own_change || member->applied)) {

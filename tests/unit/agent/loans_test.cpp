@@ -85,8 +85,8 @@ TEST_P(LoansUnder, ABorrowerThatComesLaterGetsThemWhenItStarts) {
   const CpuSet cores = node.run(place);
   EXPECT_EQ(wanted(node, place), cores);
   const Unit host = borrower("vc-1");
-  EXPECT_FALSE(node.create(host).reply.own->cpus.intersects(cores) &&
-               GetParam() != FenceKind::kPartition);
+  const CpuSet told = node.create(host).reply.own->cpus;
+  EXPECT_FALSE(told.intersects(cores) && GetParam() != FenceKind::kPartition);
   EXPECT_EQ(why(node, place), NoLoan::kNotRunning);
   const auto started = node.tell(host, ContainerEvent::Kind::kStart);
   const auto order = work_ids(started.now);
@@ -97,6 +97,15 @@ TEST_P(LoansUnder, ABorrowerThatComesLaterGetsThemWhenItStarts) {
   EXPECT_TRUE(cores.is_subset_of(started.now.back().cpuset.cpus));
   const bool guarded = GetParam() == FenceKind::kPartition;
   EXPECT_EQ(started.unguard.size(), guarded ? 1U : 0U) << "a partition would keep it off";
+
+  engine::Enforced done;
+  done.id = host.id();
+  done.cause = Cause::kStart;
+  done.found.emplace().cpus = told;
+  done.written = true;
+  EXPECT_THAT(node.engine.report(done), testing::IsEmpty()) << "it is as the runtime was told";
+  EXPECT_EQ(node.engine.counters().late, 0U);
+  EXPECT_EQ(node.engine.counters().repairs, 0U);
 }
 
 TEST_P(LoansUnder, SeveralLendToOne) {

@@ -47,6 +47,17 @@ TEST(Reserved, MustBeThere) {
   }
 }
 
+TEST(Reserved, SiblingsOfACoreReservedInPart) {
+  const topology::Topology machine =
+      test_support::machine({.cores_per_l3 = 4, .threads_per_core = 2});
+  const topology::CpuSet whole = machine.cores[1].cpus;
+  const topology::CpuId first = *machine.cores[0].cpus.begin();
+  EXPECT_EQ(siblings_of_reserved({first}, machine),
+            machine.cores[0].cpus - topology::CpuSet{first});
+  EXPECT_EQ(siblings_of_reserved(whole, machine), topology::CpuSet());
+  EXPECT_EQ(siblings_of_reserved({}, machine), topology::CpuSet());
+}
+
 TEST(Reserved, MemoryThatIsNotStatedIsTheUsual) {
   const topology::Topology machine = test_support::laptop();
   EXPECT_EQ(Reserved().memory_of(machine), topology::usual_reserved_memory(machine));
