@@ -90,8 +90,8 @@ inline Status write_file(int directory, const char* name, const std::string& tex
 inline Status replace_file(const std::string& path, std::string_view text, bool synced) {
   const std::string fresh = path + ".new";
   {
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK;  // a pipe: an error
-    const Fd file(open(fresh.c_str(), flags, 0600));
+    (void)::unlink(fresh.c_str());  // what a killed process has left, or a link to elsewhere
+    const Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file.valid()) return sys_failure("open " + fresh);
     if (!write_all(file.get(), text)) return sys_failure("write " + fresh);
     if (synced && fsync(file.get()) != 0) return sys_failure("sync " + fresh);

@@ -37,6 +37,17 @@ TEST(WholeFile, IsReplacedAsAWholeOrNotAtAll) {
             "open " + path + "/none/file.new: Not a directory");
 }
 
+TEST(WholeFile, ALinkInTheWayLeadsNowhere) {
+  const test_support::TempDir dir;
+  const std::string path = dir.path() / "file";
+  const std::string victim = dir.path() / "victim";
+  ASSERT_TRUE(replace_file(victim, "its text", false));
+  std::filesystem::create_symlink(victim, path + ".new");
+  EXPECT_TRUE(replace_file(path, "new", false));
+  EXPECT_EQ(read_file(path, 1).value(), "new");
+  EXPECT_EQ(read_file(victim, 1).value(), "its text");
+}
+
 // Nobody writes into the pipe: an ordinary open would wait for ever.
 TEST(WholeFile, APipeInItsPlaceIsAnErrorAndNotWaitedFor) {
   const test_support::TempDir dir;
@@ -45,8 +56,10 @@ TEST(WholeFile, APipeInItsPlaceIsAnErrorAndNotWaitedFor) {
   ASSERT_TRUE(replace_file(path, "text", false));
   EXPECT_EQ(read_plain_file(path, 1).value(), "text");
   ASSERT_EQ(mkfifo((path + ".new").c_str(), 0600), 0);
-  EXPECT_FALSE(replace_file(path, "new", false));
-  std::filesystem::rename(path + ".new", path);
+  EXPECT_TRUE(replace_file(path, "new", false)) << "what is in the way of its own file goes";
+  EXPECT_EQ(read_plain_file(path, 1).value(), "new");
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   EXPECT_EQ(read_plain_file(path, 1).error().text, path + " is no plain file");
   EXPECT_EQ(read_plain_file(dir.path(), 1).error().code, Errc::kInvalid);
 }
