@@ -94,7 +94,9 @@ void Site::health(HttpAnswer& answer, const std::function<std::string()>& not_we
 void Site::page(const HttpRequest& request, HttpAnswer& answer,
                 const std::function<std::string()>& content, std::string_view type) const {
   if (pages_ == Pages::kNobody) {
-    answer.complain(403, "served on loopback addresses only, unless the configuration says so");
+    answer.complain(403,
+                    "served only where metricsListen is a loopback address, unless pageAnywhere is "
+                    "true");
   } else if (pages_ == Pages::kThisMachine && !prometheus::host_is_plain(request.header("Host"))) {
     answer.complain(403, "ask for localhost or an address");
   } else {
