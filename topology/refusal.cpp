@@ -238,7 +238,7 @@ Refusal refuse(const Topology& topology, const Ledger& ledger, const Request& re
   const std::optional<CpuSet> shared = shared_cpus(topology, ledger);
   if (!is_sound(topology, request)) {
     refusal.reason = Reason::kTopology;
-    refusal.text = text_of_unsound(request);
+    refusal.text = text_of_unsound(topology, request);
     return refusal;
   }
   const MemoryLeft left = memory_left(topology, ledger, own);

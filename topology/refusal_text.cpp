@@ -122,7 +122,7 @@ std::string what_is_missing(const Topology& topology, const Ledger& ledger, cons
       return "not enough free CPUs" + std::string(whole ? " in whole cores" : "") + in_it + ": " +
              figures;
     case Reason::kMemory:
-      return "not enough unpromised memory" + in_it + " with " + count_of_cpus(refusal.need) +
+      return "not enough memory left" + in_it + " with " + count_of_cpus(refusal.need) +
              " free: need " + size_text(refusal.need_memory) + ", largest " +
              size_text(refusal.largest_memory) + on_domain(topology, refusal.align, refusal.where);
     case Reason::kIsolated:
@@ -166,15 +166,27 @@ std::string what_would_fit(const Refusal& refusal, const Where& in_place) {
   return text;
 }
 
+// "; it has eth0, mlx5_0 and 3 more"
+std::string devices_text(const Topology& topology) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, topology.devices.size()); ++i) {
+    text += (i == 0 ? "; it has " : ", ") + topology.devices[i].name;
+  }
+  if (text.empty()) return "; it has none";
+  if (topology.devices.size() <= most) return text;
+  return text + " and " + std::to_string(topology.devices.size() - most) + " more";
+}
+
 }  // namespace
 
-std::string text_of_unsound(const Request& request) {
+std::string text_of_unsound(const Topology& topology, const Request& request) {
   if (request.cpus < 1)
     return "a container needs at least 1 CPU, not " + std::to_string(request.cpus);
   if (request.cpus > CpuSet::kCapacity) {
     return "more CPUs than any supported machine has: need " + std::to_string(request.cpus);
   }
-  return "this machine has no device '" + request.near_device + "'";
+  return "this machine has no device '" + request.near_device + "'" + devices_text(topology);
 }
 
 std::string text_of(const Topology& topology, const Ledger& ledger, const Request& request,

@@ -9,7 +9,7 @@
 namespace pinion::topology {
 
 // A request that no machine, or not this one for want of the device, can take (is_sound()).
-[[nodiscard]] std::string text_of_unsound(const Request& request);
+[[nodiscard]] std::string text_of_unsound(const Topology& topology, const Request& request);
 
 // A container that is to be resized where it is.
 struct InPlace {

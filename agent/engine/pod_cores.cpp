@@ -215,8 +215,10 @@ std::optional<Refusal> Engine::reserve(Member& member, const Entitlement& entitl
     const bool anywhere = !entitlement.beside.empty();  // it is planned where they are to be
     if (auto too_few = reserve_rest(request, pod.id, rest, entitlement.beside, anywhere)) {
       state_.ledger.release(request.id);
-      too_few->text = "its pod's other containers need " + std::to_string(rest.cpus) +
-                      " CPUs besides: " + too_few->text;
+      too_few->text = "its pod needs " + std::to_string(request.cpus + rest.cpus) + " CPUs, " +
+                      std::to_string(request.cpus) + " for this container and " +
+                      std::to_string(rest.cpus) +
+                      " for its others, which have no room beside it: " + too_few->text;
       return too_few;
     }
   }

@@ -132,7 +132,7 @@ TEST_P(Root_Containerd_Pin, WhatASharedContainerRequestsIsKeptFromRanks) {
   rank.memory_request = rank.memory_limit = static_cast<std::int64_t>(most->memory / 10 * 6);
   const auto refused = run(large);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().text.find("not enough unpromised memory"), std::string::npos)
+  EXPECT_NE(refused.error().text.find("not enough memory left"), std::string::npos)
       << refused.error().text;
   ASSERT_TRUE(ok(remove(*web)));
   large.name = "rank-again";

@@ -225,7 +225,7 @@ TEST_P(Root_Containerd_Pod, APodIsAdmittedWholeOrNotAtAll) {
   ASSERT_TRUE(ok(large));
   const auto refused = start(*large, large->spec.containers.front());
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().text.find("its pod's other containers need"), std::string::npos)
+  EXPECT_NE(refused.error().text.find("which have no room beside it"), std::string::npos)
       << refused.error().text;
   EXPECT_TRUE(is_full_with(machine().ranks)) << "it holds nothing";
 

@@ -35,7 +35,9 @@ TEST_P(BothFences, APodIsAdmittedWholeOrRefusedAtItsFirstContainer) {
   const Unit refused = part(whole_pod("large", 5), "one", 2);
   const auto effects = node.create(refused);
   ASSERT_TRUE(effects.reply.refusal);
-  EXPECT_THAT(*effects.reply.refusal, HasSubstr("its pod's other containers need 3 CPUs besides"));
+  EXPECT_THAT(*effects.reply.refusal,
+              HasSubstr("its pod needs 5 CPUs, 2 for this container and 3 for its others, which "
+                        "have no room beside it: not enough"));
   EXPECT_EQ(node.taken().count(), 4) << "nothing stays behind";
 
   const Pod pod = whole_pod("p", 3);

@@ -227,7 +227,7 @@ TEST_P(BothFences, WhatSharedOnesRequestIsKeptFromBoundOnes) {
   EXPECT_EQ(node.engine.state().ledger.shared_memory(), memory / 1000 * 600);
   const auto refused = node.create(bound_rank("r", 2, half));
   ASSERT_TRUE(refused.reply.refusal);
-  EXPECT_THAT(*refused.reply.refusal, testing::HasSubstr("not enough unpromised memory"));
+  EXPECT_THAT(*refused.reply.refusal, testing::HasSubstr("not enough memory left"));
   node.end(web);
   EXPECT_EQ(node.engine.state().ledger.shared_memory(), 0U);
   EXPECT_FALSE(node.create(bound_rank("r", 2, half)).reply.refusal);

@@ -224,7 +224,7 @@ TEST(EveryPlan, AnswersAsTheAgentDoes) {
        {"--topology", machine(), "--reserved-cpus", "0-1"},
        "- {id: rank, count: 5, cpus: 4, memory: 40Gi, job: wind}",
        {"CPUs 2-5, memory of nodes 0", "nodes 1", "nodes 2", "nodes 3",
-        "refused, memory: not enough unpromised memory in any NUMA node with 4 CPUs free: need 40 "
+        "refused, memory: not enough memory left in any NUMA node with 4 CPUs free: need 40 "
         "GiB, largest 23 GiB"}},
       {"more than a node has without the usual reserved memory",
        {"--topology", machine()},

@@ -80,11 +80,11 @@ std::vector<Refused> refusals() {
        "not enough free CPUs in whole cores in any NUMA node: need 2, largest free 0; would fit: "
        "smt prefer-full"},
       {"memory", two_nodes(), "7", memory_used, with_memory(ask(2), 4 * kGiB), Reason::kMemory, 7,
-       "not enough unpromised memory in any NUMA node with 2 CPUs free: need 4 GiB, largest 3 GiB "
+       "not enough memory left in any NUMA node with 2 CPUs free: need 4 GiB, largest 3 GiB "
        "on node 0; would fit: 3 GiB, or align socket"},
       {"memory of the machine", two_nodes(), "7", memory_used,
        with_memory(ask(2, Align::kNone), 5 * kGiB), Reason::kMemory, 13,
-       "not enough unpromised memory on this machine with 2 CPUs free: need 5 GiB, largest 4.5 "
+       "not enough memory left on this machine with 2 CPUs free: need 5 GiB, largest 4.5 "
        "GiB; "
        "would fit: 4.5 GiB"},
       {"isolated",
@@ -182,7 +182,7 @@ std::vector<Refused> refusals() {
        near("ib7"),
        Reason::kTopology,
        0,
-       "this machine has no device 'ib7'"},
+       "this machine has no device 'ib7'; it has none"},
       {"the last shared CPU",
        single_cpu(),
        "",
@@ -218,6 +218,19 @@ TEST(Refusal, SaysWhatWasMissingAndWhatWouldHaveFitted) {
     EXPECT_EQ(refusal->need, c.request.cpus);
     EXPECT_EQ(refusal->text, c.text);
   }
+}
+
+TEST(Refusal, NamesTheFirstDevicesThatThereAre) {
+  Topology machine = two_nodes();
+  const auto text_with = [&](std::size_t devices) {
+    machine.devices.clear();
+    for (std::size_t i = 0; i < devices; ++i)
+      machine.devices.push_back({.name = std::string(1, static_cast<char>('a' + i))});
+    return std::get<Refusal>(allocate(machine, Ledger(), near("ib7"))).text;
+  };
+  EXPECT_EQ(text_with(2), "this machine has no device 'ib7'; it has a, b");
+  EXPECT_EQ(text_with(9),
+            "this machine has no device 'ib7'; it has a, b, c, d, e, f, g, h and 1 more");
 }
 
 TEST(Refusal, FiguresAsData) {

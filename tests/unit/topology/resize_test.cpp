@@ -211,7 +211,7 @@ TEST(Resize, RefusesWhatDoesNotFitBesideIt) {
         {"a", "1,49", "", Profile::kNone, {{.node = 0, .bytes = 90 * kGiB}}}},
        with_memory(ask(4), 8 * kGiB),
        Reason::kMemory,
-       "not enough unpromised memory in its NUMA node with 4 CPUs free: need 8 GiB, largest 6 GiB "
+       "not enough memory left in its NUMA node with 4 CPUs free: need 8 GiB, largest 6 GiB "
        "on node 0; would fit: 6 GiB, or a new pod"},
   };
   for (const Stuck& c : cases) {
