@@ -18,6 +18,8 @@ namespace {
 using topology::Bytes;
 using topology::Claim;
 
+constexpr std::string_view kResizeRefused = "refused a resize";  // begins a line of the log
+
 // Of each node the larger one.
 std::vector<Claim::Share> larger_shares(const std::vector<Claim::Share>& one,
                                         const std::vector<Claim::Share>& other) {
@@ -127,6 +129,9 @@ std::optional<std::string> Engine::agree(Member& member, const Resources& after,
   if (after != member.resources) note_resize(record, member.resources, after);
   if (auto refusal = resize(member, entitlement, pod, effects)) {
     record.milli = milli;
+    Note& line = effects.notes.back();
+    line.text = kResizeRefused;
+    line.fields.emplace_back("from", member.own.cpus.to_string());  // empty: it is shared
     return refusal;
   }
   member.resources = after;
@@ -284,7 +289,7 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
   }
   if (auto refusal = agree(member, after, entitlement, event.pod, effects)) {
     if (!is_news(member, *refusal)) {
-      std::erase_if(effects.notes, [](const Note& line) { return line.text == kRefused; });
+      std::erase_if(effects.notes, [](const Note& line) { return line.text == kResizeRefused; });
       effects.refused.clear();
     }
     effects.reply.refusal = refusal_text(member, *refusal);
