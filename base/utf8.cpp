@@ -38,9 +38,16 @@ bool second_is_legal(unsigned char lead, unsigned char second) {
   }
 }
 
-// C0, DEL and C1 (U+0080 to U+009F), with which a terminal is told things, too.
+// C0, DEL and C1 (U+0080 to U+009F), with which a terminal is told things, too; the separators of
+// lines and what turns the direction of text (U+2028 to U+202E, U+2066 to U+2069).
 bool is_control(std::string_view character) {
   const unsigned char first = at(character, 0);
+  if (first == 0xE2) {
+    const unsigned char second = at(character, 1);
+    const unsigned char third = at(character, 2);
+    return (second == 0x80 && third >= 0xA8 && third <= 0xAE) ||
+           (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+  }
   return first < 0x20 || first == 0x7F || (first == 0xC2 && at(character, 1) < 0xA0);
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "agent/api/convert.h"
+#include "base/utf8.h"
 #include "policy/plan.h"
 #include "topology/words.h"
 
@@ -14,7 +15,8 @@ using topology::Decision;
 using topology::Refusal;
 using topology::Request;
 
-// The fields of one request; the first error is kept.
+// The fields of one request; the first error is kept. Values are cut in it: gRPC carries no long
+// text in a status.
 class Reader {
  public:
   Reader(const v1::PlanRequest::Request& from, int position) : from_(from), position_(position) {}
@@ -47,7 +49,7 @@ class Reader {
   void fail(const char* field, const std::string& text) {
     if (!error_.empty()) return;
     error_ = "requests[" + std::to_string(position_) + "]";
-    if (!from_.id().empty()) error_ += " '" + from_.id() + "'";
+    if (!from_.id().empty()) error_ += " " + quoted_value(from_.id());
     error_ += std::string(": ") + field + " " + text;
   }
 
@@ -57,7 +59,7 @@ class Reader {
          T otherwise) {
     if (text.empty()) return otherwise;
     if (const auto value = value_of(text, words)) return *value;
-    fail(field, "'" + text + "' is unknown, use one of: " + list_of(words));
+    fail(field, quoted_value(text) + " is unknown, use one of: " + list_of(words));
     return otherwise;
   }
 

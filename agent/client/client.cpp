@@ -3,10 +3,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include "agent/client/channel.h"
+#include "base/utf8.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
 
 namespace pinion::agent::api {
 namespace {
+
+constexpr std::size_t kMaxSaid = 1000;  // bytes of what an agent says of an error
 
 Errc code_of(grpc::StatusCode code) {
   switch (code) {
@@ -57,11 +60,11 @@ struct Client::Parts {
   [[nodiscard]] Error error_of(const grpc::Status& status) const {
     const std::string address = endpoint.to_string();
     const Errc code = code_of(status.error_code());
+    const std::string said = clean_text(cut_utf8(status.error_message(), kMaxSaid));
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-      return {
-          .code = code,
-          .sys_errno = 0,
-          .text = "the agent at " + address + " did not answer in time: " + status.error_message()};
+      return {.code = code,
+              .sys_errno = 0,
+              .text = "the agent at " + address + " did not answer in time: " + said};
     }
     if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
       return {.code = code,
@@ -74,9 +77,7 @@ struct Client::Parts {
       const Status answered = probe_unix(endpoint.path);
       if (!answered) return explained(endpoint, answered.error());
     }
-    return {.code = code,
-            .sys_errno = 0,
-            .text = "the agent at " + address + ": " + status.error_message()};
+    return {.code = code, .sys_errno = 0, .text = "the agent at " + address + ": " + said};
   }
 
   // One call: method(&context, request, &response).
@@ -131,6 +132,10 @@ Result<v1::Snapshot> Client::snapshot(bool figures) {
                                  return false;
                                });
   if (!watched) return failure(watched.error());
+  if (!snapshot.has_node()) {
+    return failure(Errc::kInternal, "the agent at " + parts_->endpoint.to_string() +
+                                        ": its first message is no snapshot");
+  }
   return snapshot;
 }
 

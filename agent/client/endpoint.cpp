@@ -66,6 +66,12 @@ Result<Endpoint> Endpoint::parse(std::string_view text) {
     if (endpoint.path.empty() || endpoint.path.find('\0') != std::string::npos) {
       return no_endpoint(text);
     }
+    // gRPC splits the path there, also where it is encoded.
+    if (endpoint.path.find(',') != std::string::npos) {
+      return failure(Errc::kInvalid, "'" + std::string(text) +
+                                         "': the path has a comma, and gRPC would take it for "
+                                         "several: use one without");
+    }
     if (auto address = unix_address(endpoint.path); !address) return failure(address.error());
     return endpoint;
   }

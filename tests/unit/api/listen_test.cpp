@@ -46,6 +46,10 @@ TEST(Endpoint, RefusesEverythingElse) {
   const auto longer = Endpoint::parse("unix:/" + std::string(107, 'x'));
   ASSERT_FALSE(longer);
   EXPECT_THAT(longer.error().text, HasSubstr("longer than 107 bytes"));
+  const auto comma = Endpoint::parse("unix:/a,b/x.sock");
+  ASSERT_FALSE(comma);
+  EXPECT_EQ(comma.error().code, Errc::kInvalid);
+  EXPECT_THAT(comma.error().text, HasSubstr("the path has a comma"));
 }
 
 TEST(Endpoint, IsEncodedForGrpc) {

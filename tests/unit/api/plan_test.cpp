@@ -94,6 +94,15 @@ TEST(PlanFromTheWire, ErrorsNameTheRequestAndTheField) {
   }
 }
 
+TEST(PlanFromTheWire, ErrorsAreShortWhateverTheyName) {
+  v1::PlanRequest::Request wish = asked(std::string(100'000, 'x'), 1);
+  wish.set_align("\u202E" + std::string(100'000, 'y'));
+  const auto requests = requests_of(plan_of({wish}));
+  ASSERT_FALSE(requests);
+  EXPECT_LT(requests.error().text.size(), 500U);
+  EXPECT_THAT(requests.error().text, HasSubstr("xx': align '\uFFFDyy"));
+}
+
 TEST(PlanFromTheWire, IsBounded) {
   v1::PlanRequest plan;
   for (int i = 0; i < kMaxPlanned; ++i) *plan.add_requests() = asked(std::to_string(i), 1);

@@ -89,6 +89,17 @@ TEST_F(Server, PlansWithoutDoing) {
   EXPECT_THAT(refused.error().text, HasSubstr("requests[0] 'a': align 'core'"));
 }
 
+TEST_F(Server, SaysWhatIsWrongWithALongId) {
+  publish(empty_view());
+  start();
+  v1::PlanRequest plan;
+  plan.add_requests()->set_id(std::string(100'000, 'x'));
+  const auto refused = client().plan(plan);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kInvalid);
+  EXPECT_THAT(refused.error().text, HasSubstr("xx': cpus must be from 1"));
+}
+
 TEST_F(Server, RefusesARequestThatIsTooLarge) {
   publish(empty_view());
   start();
@@ -130,7 +141,7 @@ TEST_F(Server, DoesNotTakeThePlaceOfALivingOne) {
   EXPECT_TRUE(client().get_node());
 }
 
-TEST_F(Server, PathMayHoldAnyCharacter) {
+TEST_F(Server, PathMayHoldAnyCharacterButAComma) {
   options_.listen = "unix:" + (directory_.path() / "a b%41#?.sock").string();
   publish(empty_view());
   start();

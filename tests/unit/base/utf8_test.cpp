@@ -28,6 +28,9 @@ TEST(Utf8, CleanText) {
       {"last one", "\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"},
       {"zero byte", std::string("a\0b", 3), "a" + bad + "b"},
       {"newline, tab, escape and delete", "a\n\t\x1B\x7F", "a" + bad + bad + bad + bad},
+      {"separators of lines, directions, and those beside them",
+       "\u2027\u2028\u202E\u202F\u2065\u2066\u2069\u206A",
+       "\u2027" + bad + bad + "\u202F\u2065" + bad + bad + "\u206A"},
       {"first and last of C1, and the next", "\xC2\x80\xC2\x9F\xC2\xA0", bad + bad + "\xC2\xA0"},
   };
   for (const Case& c : cases) {
