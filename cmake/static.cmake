@@ -1,7 +1,7 @@
-# For packages: what Debian has as an archive becomes part of the programs. OpenSSL, zlib, libcurl, cpp-httplib and
-# libsystemd stay shared: the first two so that Debian's security updates reach an installed program, the others because
-# there is no archive of them, or none whose own libraries are archives. The C library stays shared as well, for it looks up
-# names of hosts by plugins.
+# For packages: what Debian has as an archive becomes part of the programs. OpenSSL, zlib, libcurl and libsystemd stay
+# shared: the first two so that Debian's security updates reach an installed program, the others because there is no archive
+# of them, or none whose own libraries are archives. The C library stays shared as well, for it looks up names of hosts by
+# plugins.
 
 # pinion_archives(VARIABLE MODULE [LEAVE names...]): all that pkg-config's MODULE links, in its order; archives where there
 # are any, but for those of the C library and of LEAVE.

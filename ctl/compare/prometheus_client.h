@@ -1,8 +1,8 @@
 // Range queries over Prometheus's HTTP API.
 #pragma once
 
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -21,20 +21,17 @@ class PrometheusClient {
   // kInvalid. Nothing is connected yet.
   static Result<PrometheusClient> create(const std::string& url);
 
-  PrometheusClient(PrometheusClient&&) noexcept;
-  PrometheusClient& operator=(PrometheusClient&&) noexcept;
-  ~PrometheusClient();
-
   // The values of the query's one series, one for each step. Errors: kUnavailable (nobody there, no
-  // answer in 30 s, an answer above 16 MiB), those of parse_range_answer(), and the HTTP status
-  // where the answer is no JSON.
-  Result<std::vector<double>> query(const std::string& promql, const Range& range);
+  // whole answer in 30 s, an answer above 16 MiB), those of parse_range_answer(), and the HTTP
+  // status where the answer is no JSON.
+  Result<std::vector<double>> query(const std::string& promql, const Range& range) const;
 
  private:
-  struct Parts;  // keeps the HTTP library out of this header
-  explicit PrometheusClient(std::unique_ptr<Parts> parts);
+  PrometheusClient(std::string url, std::string base)
+      : url_(std::move(url)), base_(std::move(base)) {}
 
-  std::unique_ptr<Parts> parts_;
+  std::string url_;   // as given
+  std::string base_;  // in front of /api
 };
 
 }  // namespace pinion::ctl

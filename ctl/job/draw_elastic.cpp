@@ -61,9 +61,7 @@ std::string rates_cell(const json& rates) {
 std::string draw_elastic(const json& document) {
   std::vector<Row> rows = {{"JOB", "KIND", "CHANGE", "STATE", "WORKERS", "READY", "MIN", "MAX",
                             "WANTED", "ASKED", "WHY"}};
-  const json& jobs = json_at(document, "elastic");
-  if (!jobs.is_array()) return kNone;
-  for (const json& job : jobs) {
+  for (const json& job : json_at(document, "elastic")) {
     rows.push_back({text_cell(job, "name"), text_cell(job, "kind"), text_cell(job, "change"),
                     text_cell(job, "state"), number_cell(job, "workers"),
                     number_cell(job, "readyWorkers"), number_cell(job, "minWorkers"),
@@ -76,9 +74,7 @@ std::string draw_elastic(const json& document) {
 
 std::string draw_history(const json& document) {
   std::vector<Row> rows = {{"JOB", "AT", "STEP", "WHY"}};
-  const json& jobs = json_at(document, "elastic");
-  if (!jobs.is_array()) return kNoHistory;
-  for (const json& job : jobs) {
+  for (const json& job : json_at(document, "elastic")) {
     const json& history = json_at(job, "history");
     if (!history.is_array()) continue;
     for (const json& step : history) {
@@ -91,9 +87,7 @@ std::string draw_history(const json& document) {
 
 std::string draw_speeds(const json& document) {
   std::vector<Row> rows = {{"JOB", "MEASURE", "SHRINK [s]", "EXPAND [s]", "WORKERS: PER SECOND"}};
-  const json& jobs = json_at(document, "elastic");
-  if (!jobs.is_array()) return kNoSpeeds;
-  for (const json& job : jobs) {
+  for (const json& job : json_at(document, "elastic")) {
     const json& speed = json_at(job, "speed");
     if (!speed.is_object()) continue;
     rows.push_back({text_cell(job, "name"), text_cell(speed, "measure"),

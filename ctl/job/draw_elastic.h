@@ -6,7 +6,7 @@
 
 namespace pinion::ctl {
 
-// One line for each, by name; what is missing in the document is "-". `document`: from outside.
+// One line for each, by name; what is missing in a row is "-". `document`: of jobs_at_extender().
 [[nodiscard]] std::string draw_elastic(const nlohmann::json& document);
 // One line for each of the last steps of each, the newest first.
 [[nodiscard]] std::string draw_history(const nlohmann::json& document);

@@ -11,12 +11,9 @@ namespace pinion::ctl {
 
 std::string draw_profiles(const nlohmann::json& document) {
   std::vector<Row> rows = {{"JOB", "PROFILE", "RUNS", "LAST", "WHY"}};
-  const nlohmann::json& profiles = kube::json_at(document, "profiles");
-  if (profiles.is_array()) {
-    for (const nlohmann::json& job : profiles) {
-      rows.push_back({text_cell(job, "name"), text_cell(job, "profile"), number_cell(job, "runs"),
-                      text_cell(job, "last"), text_cell(job, "why")});
-    }
+  for (const nlohmann::json& job : kube::json_at(document, "profiles")) {
+    rows.push_back({text_cell(job, "name"), text_cell(job, "profile"), number_cell(job, "runs"),
+                    text_cell(job, "last"), text_cell(job, "why")});
   }
   return rows.size() == 1 ? "no profiles learnt\n"
                           : table(rows, {2}) + more_not_shown(document, "profiles");

@@ -6,7 +6,8 @@
 
 namespace pinion::ctl {
 
-// One line for each job, by name; what is missing in the document is "-". `document`: from outside.
+// One line for each job, by name; what is missing in a row is "-". `document`: of
+// jobs_at_extender().
 [[nodiscard]] std::string draw_profiles(const nlohmann::json& document);
 
 }  // namespace pinion::ctl

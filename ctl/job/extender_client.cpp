@@ -1,13 +1,13 @@
 #include "ctl/job/extender_client.h"
 
-#include <httplib.h>
-
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 
 #include "base/cli/table.h"
 #include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
+#include "ctl/common/ask_http.h"
 #include "ctl/common/http_address.h"
 
 namespace pinion::ctl {
@@ -15,32 +15,7 @@ namespace {
 
 using cluster::jobs::JobPlan;
 
-constexpr time_t kConnectSeconds = 5;
-constexpr time_t kReadSeconds = 30;
-constexpr std::size_t kMaxAnswer = std::size_t{64} << 20;
 constexpr std::size_t kMaxComplaint = 1000;  // of an answer that is no plan
-
-struct Answer {
-  int status = 0;
-  std::string body;
-};
-
-std::string words_of(httplib::Error error) {
-  switch (error) {
-    case httplib::Error::Connection:
-      return "nobody can be reached there";
-    case httplib::Error::Read:
-      return "no answer in " + std::to_string(kReadSeconds) + " s, or it was cut off";
-    case httplib::Error::Canceled:
-      return "an answer above " + std::to_string(kMaxAnswer >> 20U) + " MiB";
-    case httplib::Error::SSLLoadingCerts:
-      return "the file of --ca is no certificate in PEM";
-    case httplib::Error::SSLServerVerification:
-      return "its certificate is for another name, or --ca has not signed it";
-    default:
-      return "asking it failed: " + httplib::to_string(error);
-  }
-}
 
 Status check(const ExtenderOptions& options, const HttpAddress& address) {
   const bool tls = address.origin.rfind("https://", 0) == 0;
@@ -52,41 +27,7 @@ Status check(const ExtenderOptions& options, const HttpAddress& address) {
   return {};
 }
 
-struct Question {
-  std::string method;
-  std::string path;  // behind that of the address
-  std::string body = {};
-};
-
-Result<Answer> send(const ExtenderOptions& options, const HttpAddress& address, Question question) {
-  httplib::Client http(address.origin, options.certificate, options.key);
-  if (!http.is_valid()) {
-    return failure(Errc::kInvalid, "the address or the TLS files cannot be used");
-  }
-  http.set_connection_timeout(kConnectSeconds);
-  http.set_read_timeout(kReadSeconds);
-  if (!options.ca.empty()) http.set_ca_cert_path(options.ca);
-  Answer answer;
-  httplib::Request request;
-  request.method = question.method;
-  request.path = address.path + question.path;
-  if (!question.body.empty()) {
-    request.headers.emplace("Content-Type", "application/json");
-    request.body = std::move(question.body);
-  }
-  request.content_receiver = [&](const char* data, std::size_t length, std::uint64_t /*offset*/,
-                                 std::uint64_t /*total*/) {
-    if (answer.body.size() + length > kMaxAnswer) return false;
-    answer.body.append(data, length);
-    return true;
-  };
-  const auto response = http.send(request);
-  if (!response) return failure(Errc::kUnavailable, words_of(response.error()));
-  answer.status = response->status;
-  return answer;
-}
-
-Result<nlohmann::json> document_of(const Answer& answer) {
+Result<nlohmann::json> document_of(const HttpAnswer& answer) {
   if (answer.status != 200) {
     std::string text(cut_utf8(answer.body, kMaxComplaint));
     while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -99,17 +40,30 @@ Result<nlohmann::json> document_of(const Answer& answer) {
   return document;
 }
 
-// Errors name the URL.
-Result<nlohmann::json> ask(const ExtenderOptions& options, Question question) {
+// `path` stands behind that of the address; `posted`: JSON, or empty. Errors name the
+// URL.
+Result<nlohmann::json> ask(const ExtenderOptions& options, const std::string& path,
+                           std::string posted = {}) {
   const auto address = parse_http_address(options.url);
   if (!address) return failure(address.error());
   const Status good = check(options, *address);
   if (!good) return failure(good.error().within(options.url));
-  const auto answer = send(options, *address, std::move(question));
+  const auto answer =
+      ask_http({.url = address->origin + address->path + path,
+                .json = std::move(posted),
+                .tls = {.ca = options.ca, .certificate = options.certificate, .key = options.key}});
   if (!answer) return failure(answer.error().within(options.url));
   auto document = document_of(*answer);
   if (!document) return failure(std::move(document.error()).within(options.url));
   return document;
+}
+
+// Whether it has the list, each row an object with a name.
+bool has_rows(const nlohmann::json& document, const char* list) {
+  const nlohmann::json& rows = kube::json_at(document, list);
+  return rows.is_array() && std::all_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
+           return kube::json_at(row, "name").is_string();
+         });
 }
 
 }  // namespace
@@ -130,8 +84,7 @@ CLI::Option* add_extender_options(CLI::App& command, ExtenderOptions& options) {
 }
 
 Result<JobPlan> plan_at_extender(const ExtenderOptions& options, const nlohmann::json& job) {
-  const auto document =
-      ask(options, {.method = "POST", .path = "/v1/plan", .body = kube::json_dump(job)});
+  const auto document = ask(options, "/v1/plan", kube::json_dump(job));
   if (!document) return failure(document.error());
   auto plan = cluster::jobs::read_job_plan(*document);
   if (!plan) return failure(plan.error().within("the answer is no plan").within(options.url));
@@ -140,11 +93,15 @@ Result<JobPlan> plan_at_extender(const ExtenderOptions& options, const nlohmann:
 
 Result<nlohmann::json> jobs_at_extender(const ExtenderOptions& options,
                                         const std::string& name_space) {
-  Question question{.method = "GET", .path = "/v1/jobs"};
-  if (!name_space.empty()) {
-    question.path = httplib::append_query_params(question.path, {{"namespace", name_space}});
+  const std::string path = "/v1/jobs";
+  auto document =
+      ask(options, name_space.empty() ? path : with_query(path, {{"namespace", name_space}}));
+  if (!document) return document;
+  if (!has_rows(*document, "elastic") || !has_rows(*document, "profiles")) {
+    return failure(Errc::kUnavailable,
+                   options.url + ": the answer is not one of an extender's /v1/jobs");
   }
-  return ask(options, std::move(question));
+  return document;
 }
 
 }  // namespace pinion::ctl

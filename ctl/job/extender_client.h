@@ -21,12 +21,13 @@ struct ExtenderOptions {
 CLI::Option* add_extender_options(CLI::App& command, ExtenderOptions& options);
 
 // Connects, asks once and ends. Errors: kInvalid for the options and for a job that the extender
-// cannot read, kUnavailable (nobody there, no answer in 30 s, one above 64 MiB, or the extender
-// says that it cannot now), all with its words.
+// cannot read, kUnavailable (nobody there, no whole answer in 30 s, one above 64 MiB, or the
+// extender says that it cannot now), all with its words.
 Result<cluster::jobs::JobPlan> plan_at_extender(const ExtenderOptions& options,
                                                 const nlohmann::json& job);
 
-// Its /v1/jobs, of one namespace or of all (empty): a JSON object. Errors: as above.
+// Its /v1/jobs, of one namespace or of all (empty): a JSON object with the lists "elastic" and
+// "profiles" of objects that have a "name". Errors: as above.
 Result<nlohmann::json> jobs_at_extender(const ExtenderOptions& options,
                                         const std::string& name_space);
 

@@ -13,7 +13,7 @@ guest_packages=(
   libstdc++6 libsystemd0 libudev1 libyaml-cpp0.7 zlib1g
   libseccomp2 # runc's
   systemd     # for the tests of its slices; the guest itself does without
-  openmpi-bin libcurl4 # for the test of an elastic MPI job, which the extender's own code asks
+  openmpi-bin libcurl4 # pinionctl's; and for the test of an elastic MPI job, which the extender's own code asks
 )
 
 # extract SUITE FOLDER PACKAGE...: the packages and all that they depend on, unpacked and not set up, with /lib in /usr as

@@ -13,7 +13,7 @@ pinion_test(unit_ctl_node
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/top_view_test.cpp ${CMAKE_CURRENT_LIST_DIR}/node_text_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/recording_test.cpp ${CMAKE_CURRENT_LIST_DIR}/interval_figures_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/times_test.cpp ${CMAKE_CURRENT_LIST_DIR}/prometheus_test.cpp
-  LINK ctl_compare ctl_node_text ctl_top ctl_golden ctl_sample
+  LINK ctl_compare ctl_node_text ctl_top ctl_golden ctl_sample PkgConfig::HTTPLIB
   LABEL unit)
 
 # The program itself beside a server, one after another: with the integration tests.

@@ -15,6 +15,10 @@ pinion_test(ctl_plan_job_test
   LABEL unit)
 
 # A server and its caller.
+pinion_test(ctl_ask_http_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/ask_http_test.cpp
+  LINK ctl_job ctl_compare
+  LABEL threads)
 pinion_test(ctl_plan_live_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_live_test.cpp ${CMAKE_CURRENT_LIST_DIR}/../api/certificates.cpp
   LINK ctl_job extender_admission extender_service test_support

@@ -102,8 +102,9 @@ class Live : public cluster::Pages {
   Page metrics(std::string_view /*accept*/) override { return {}; }
   Page fleet() override { return {}; }
   Page jobs(std::string_view name_space) override {
-    return {.body =
-                json({{"elastic", json::array({"asked for " + std::string(name_space)})}}).dump()};
+    return {.body = json({{"elastic", {{{"name", "asked for " + std::string(name_space)}}}},
+                          {"profiles", json::array()}})
+                        .dump()};
   }
   Page home() override { return {}; }
   Page plan(std::string_view job) override {
@@ -215,7 +216,8 @@ TEST(JobsAtExtender, AreThoseOfTheNamespaceThatIsAskedFor) {
     add_jobs_command(app, exit_code);
     testing::internal::CaptureStdout();
     app.parse("jobs --json --extender " + url + words);
-    EXPECT_EQ(testing::internal::GetCapturedStdout(), "[\n  \"asked for " + asked + "\"\n]\n");
+    EXPECT_EQ(testing::internal::GetCapturedStdout(),
+              "[\n  {\n    \"name\": \"asked for " + asked + "\"\n  }\n]\n");
     EXPECT_EQ(exit_code, 0);
   }
 }
@@ -242,7 +244,7 @@ TEST(PlanAtExtender, ShowsItsCertificateWhereOneIsWanted) {
   EXPECT_THAT(
       error_of({.url = url, .ca = other.ca, .certificate = client.certificate, .key = client.key},
                job_of(4)),
-      HasSubstr("--ca has not signed it"));
+      HasSubstr("not signed by who must have signed it"));
 }
 
 }  // namespace
