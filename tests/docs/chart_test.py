@@ -25,6 +25,7 @@ NAMESPACE = "pinion-system"
 KUBERNETES = ("1.30.0", "1.34.0")
 PRESETS = {os.path.basename(path)[:-len(".yaml")]: os.path.relpath(path, TOP)
            for path in sorted(glob.glob(f"{TOP}/{CHART}/presets/*.yaml"))}
+EXISTING = "certificates.mode=existing,certificates.caBundle=UEVN"
 CERT_MANAGER = ("--api-versions", "cert-manager.io/v1")
 
 
@@ -93,7 +94,7 @@ class Render(unittest.TestCase):
         "as it is": (),
         "fixed address": ("--set", "extender.service.clusterIP=10.96.0.77"),
         "cert-manager": CERT_MANAGER,
-        "existing certificates": ("--set", "certificates.mode=existing"),
+        "existing certificates": ("--set", EXISTING),
         "pod monitors": ("--set", "monitoring.enabled=true,monitoring.rules=true,monitoring.labels.release=prometheus"),
         "service monitors": ("--set", "monitoring.enabled=true,monitoring.kind=ServiceMonitor"),
         "rights of every setting": ("--set", "extender.config.podGroups=true,extender.config.startupTaint=true,"
@@ -170,10 +171,31 @@ class Render(unittest.TestCase):
     def test_a_value_that_is_none_is_refused(self):
         for wrong in ("extender.replica=2", "scheduler.mode=third", "agent.config.nriSocket=/x",
                       "extender.config.elasticAgeing=600", "extender.config.elasticStrict=7d",
-                      "extender.config.elasticRescalePercent=0", "extender.config.elasticBrokenPercent=0.5"):
+                      "extender.config.elasticRescalePercent=0", "extender.config.elasticBrokenPercent=0.5",
+                      "agent.maxUnavailable=foo", "agent.maxUnavailable=0", "agent.maxUnavailable=0%",
+                      "extender.config.listen=0.0.0.0:1", "extender.config.webListen=0.0.0.0:10270"):
             said = render("--set", wrong, check=False)
             self.assertNotEqual(said.returncode, 0, wrong)
             self.assertIn("values don't meet the specifications of the schema", said.stderr)
+
+    def test_values_that_do_not_go_together_are_refused(self):
+        user = "users[{0}].name={1},users[{0}].uid={2}".format
+        cluster = "deploy/chart/virtual-cluster"
+        for wrong, chart, error in (
+                ("certificates.mode=existing", CHART, "certificates.caBundle: missing"),
+                ("extender.prometheusToken=true", CHART, "extender.prometheusSecret, which is missing"),
+                (user(0, "a", 2000) + "," + user(1, "a", 2001), cluster, "users: two have the name a"),
+                (user(0, "a", 2000) + "," + user(1, "b", 2000), cluster, "users: two have the uid 2000")):
+            said = render("--set", wrong, chart=chart, check=False)
+            self.assertNotEqual(said.returncode, 0, wrong)
+            self.assertIn(error, said.stderr)
+        # Of the agents alone nobody asks the webhook.
+        render("--set", "certificates.mode=existing,extender.enabled=false")
+        render("--set", user(0, "a", 2000) + "," + user(1, "b", 2001), chart=cluster)
+
+    def test_a_share_of_the_nodes_may_be_without_an_agent(self):
+        agents = objects("--set", "agent.maxUnavailable=10%")["DaemonSet", "pinion-agent"]
+        self.assertEqual(agents["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"], "10%")
 
     def test_what_the_elastic_policy_goes_by_reaches_the_extender(self):
         right = {"elasticAgeing": "5m", "elasticPatience": 0, "elasticStrict": "0s", "elasticRescalePercent": 10,
@@ -405,7 +427,7 @@ class Restarts(unittest.TestCase):
 
     def changed(self, name, *sets):
         """Whose pods an upgrade that sets these replaces."""
-        before, after = (objects(*preset(name), "--set", "certificates.mode=existing", *more)
+        before, after = (objects(*preset(name), "--set", EXISTING, *more)
                          for more in ([], ["--set", ",".join(sets)]))
         templates = [key for key in before if key[0] in ("Deployment", "DaemonSet")]
         return {name for kind, name in templates if before.template(kind, name) != after.template(kind, name)}

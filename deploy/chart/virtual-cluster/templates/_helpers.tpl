@@ -5,6 +5,17 @@
 {{ .Release.Name }}
 {{- end }}
 
+{{- /* A list with one that is there twice would be refused by the API server late, or make two users one. */ -}}
+{{- define "vc.checkUsers" -}}
+{{- $seen := dict }}
+{{- range .Values.users }}
+{{- range list (printf "name %s" .name) (printf "uid %d" (int .uid)) }}
+{{- if hasKey $seen . }}{{ fail (printf "users: two have the %s" .) }}{{ end }}
+{{- $_ := set $seen . true }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "vc.selector" -}}
 app.kubernetes.io/name: pinion-virtual-cluster
 app.kubernetes.io/instance: {{ include "vc.name" . }}
