@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "base/words.h"
+#include "base/yaml_documents.h"
 
 namespace pinion {
 
@@ -20,12 +21,14 @@ namespace pinion {
 [[nodiscard]] std::string yaml_line(const YAML::Mark& mark);
 [[nodiscard]] tl::unexpected<Error> yaml_error(const YAML::Node& node, const std::string& text);
 
-// read(root) of the document; an error that names the line where the text, or what is taken from
-// it, is not such YAML.
+// read(root) of the text's one document; an error that names the line where the text, or what is
+// taken from it, is not such YAML, or where a second document begins.
 template <class Read>
 std::invoke_result_t<Read, const YAML::Node&> read_yaml(const std::string& text, const Read& read) {
+  const auto document = only_document(text);
+  if (!document) return failure(document.error());
   try {
-    return read(YAML::Load(text));
+    return read(YAML::Load(*document));
   } catch (const YAML::Exception& error) {
     return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
   }

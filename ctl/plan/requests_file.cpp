@@ -8,7 +8,6 @@
 #include "base/cli/yaml_entry.h"
 #include "base/quantity.h"
 #include "base/utf8.h"
-#include "base/yaml_documents.h"
 #include "topology/words.h"
 
 namespace pinion::ctl {
@@ -87,9 +86,7 @@ class Reader {
 }  // namespace
 
 Result<std::vector<Request>> parse_requests(const std::string& text) {
-  const auto document = only_document(text);
-  if (!document) return failure(document.error());
-  return read_yaml(*document, [](const YAML::Node& root) -> Result<std::vector<Request>> {
+  return read_yaml(text, [](const YAML::Node& root) -> Result<std::vector<Request>> {
     if (!root.IsSequence()) return yaml_error(root, "the file must be a list of containers");
     Reader reader;
     for (const YAML::Node& node : root) {

@@ -1,9 +1,8 @@
 #include "cluster/extender/program/agents_file.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <set>
 
+#include "base/cli/yaml_entry.h"
 #include "base/whole_file.h"
 
 namespace pinion::cluster {
@@ -11,16 +10,12 @@ namespace {
 
 constexpr std::size_t kMostMib = 16;
 
-tl::unexpected<Error> at_line(const YAML::Node& node, const std::string& what) {
-  return failure(Errc::kInvalid, "line " + std::to_string(node.Mark().line + 1) + ": " + what);
-}
-
 Result<AgentAddress> read_agent(const YAML::Node& entry) {
-  if (!entry.IsMap()) return at_line(entry, "expected {node: NAME, address: ADDRESS}");
+  if (!entry.IsMap()) return yaml_error(entry, "expected {node: NAME, address: ADDRESS}");
   AgentAddress agent;
   for (const auto& field : entry) {
     if (!field.first.IsScalar() || !field.second.IsScalar()) {
-      return at_line(field.first, "expected a key and a single value");
+      return yaml_error(field.first, "expected a key and a single value");
     }
     const std::string& key = field.first.Scalar();
     if (key == "node") {
@@ -28,11 +23,11 @@ Result<AgentAddress> read_agent(const YAML::Node& entry) {
     } else if (key == "address") {
       agent.address = field.second.Scalar();
     } else {
-      return at_line(field.first, "unknown key '" + key + "', use node and address");
+      return yaml_error(field.first, "unknown key '" + key + "', use node and address");
     }
   }
   if (agent.node.empty() || agent.address.empty()) {
-    return at_line(entry, "an agent needs node and address");
+    return yaml_error(entry, "an agent needs node and address");
   }
   return agent;
 }
@@ -42,14 +37,14 @@ Result<std::vector<AgentAddress>> read_list(const YAML::Node& document) {
     return failure(Errc::kInvalid, "expected 'agents:' and a list");
   }
   const YAML::Node list = document["agents"];
-  if (!list.IsSequence() && !list.IsNull()) return at_line(list, "agents: expected a list");
+  if (!list.IsSequence() && !list.IsNull()) return yaml_error(list, "agents: expected a list");
   std::vector<AgentAddress> agents;
   std::set<std::string> nodes;
   for (const auto& entry : list) {
     auto agent = read_agent(entry);
     if (!agent) return failure(agent.error());
     if (!nodes.insert(agent->node).second) {
-      return at_line(entry, "node " + agent->node + " is there twice");
+      return yaml_error(entry, "node " + agent->node + " is there twice");
     }
     agents.push_back(*std::move(agent));
   }
@@ -59,12 +54,7 @@ Result<std::vector<AgentAddress>> read_list(const YAML::Node& document) {
 }  // namespace
 
 Result<std::vector<AgentAddress>> parse_agents(const std::string& text) {
-  try {
-    return read_list(YAML::Load(text));
-  } catch (const YAML::Exception& error) {
-    return failure(Errc::kInvalid,
-                   "line " + std::to_string(error.mark.line + 1) + ": " + error.msg);
-  }
+  return read_yaml(text, read_list);
 }
 
 Result<std::vector<AgentAddress>> read_agents(const std::string& path) {

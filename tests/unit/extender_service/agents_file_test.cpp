@@ -40,6 +40,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Bad{"empty", "", "expected 'agents:' and a list"},
         Bad{"another_key", "agents: []\nother: 1\n", "expected 'agents:' and a list"},
+        Bad{"two_documents", "agents: []\n---\nagents: []\n",
+            "line 2: a second document, of which nothing would be read"},
         Bad{"no_list", "agents: a\n", "line 1: agents: expected a list"},
         Bad{"no_map", "agents:\n  - a\n", "line 2: expected {node: NAME, address: ADDRESS}"},
         Bad{"unknown", "agents:\n  - {node: a, port: 1}\n",

@@ -95,6 +95,7 @@ TEST(JobsFile, AJobMayHaveNoLauncher) {
 TEST(JobsFile, SaysWhatIsWrongAndWhere) {
   const std::vector<std::pair<std::string, std::string>> bad{
       {"run: 5", "line 1: the file must be a list of jobs"},
+      {"- {run: 5}\n---\n- {run: 6}", "line 2: a second document"},
       {"- 5", "line 1: an entry must be a map with a run time"},
       {"- {tasks: 4}", "line 1: one of the keys 'run', 'kind' and 'times' is missing"},
       {"- {run: 5, speed: 3}", "line 1: unknown key 'speed'"},
