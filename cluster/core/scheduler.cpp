@@ -72,8 +72,9 @@ bool Scheduler::note_whole(Job& job) {
 bool Scheduler::join(const JobId& id, const MemberId& member,
                      std::vector<topology::Request> requests, std::int64_t now_ms,
                      MemberTerms terms) {
-  if (book_.member(member) != nullptr) return false;
-  Job& job = *book_.find(id);
+  Job* const known = book_.find(id);
+  if (known == nullptr || book_.member(member) != nullptr) return false;
+  Job& job = *known;
   for (auto& request : requests) {
     if (request.job.empty()) request.job = id;
     member_of_claim_[request.id] = member;

@@ -90,8 +90,8 @@ class Scheduler {
   // earliest that is said. Precondition: the job is known.
   void waits_since(const JobId& job, std::int64_t at_ms);
   // A member exists. Its requests are of the job that they name, for what is near to what; those
-  // that name none, of this one. False: it does already, and is as it was. Precondition: the job is
-  // known.
+  // that name none, of this one. False: it does already, and is as it was; or the job is not known,
+  // and nobody joins it.
   bool join(const JobId& job, const MemberId& member, std::vector<topology::Request> requests,
             std::int64_t now_ms, MemberTerms terms = {});
   // The member asks something else of its node. What is reserved for its job is given back, unless

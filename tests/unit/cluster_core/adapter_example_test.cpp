@@ -55,7 +55,10 @@ TEST(AdapterExample, StartsAllMembersOfAJobAndHearsThatTheyRun) {
   // README: end
   EXPECT_EQ(launched, (std::map<std::string, std::string>{{"r0", "n1"}, {"r1", "n1"}}));
   for (const auto& [id, node] : launched) {
-    EXPECT_EQ(core.book().member(id)->state, Member::State::kRunning) << id;
+    const Member& member = *core.book().member(id);
+    EXPECT_EQ(member.state, Member::State::kRunning) << id;
+    EXPECT_TRUE(member.requests.front().planned) << id;
+    EXPECT_EQ(member.requests.front().preferred.count(), 4) << id;
   }
   EXPECT_EQ(core.fleet().node(core.fleet().find("n1")).ledger.exclusive().count(), 8);
 }

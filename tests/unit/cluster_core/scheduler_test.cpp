@@ -25,6 +25,15 @@ TEST_F(SchedulerTest, AJobIsPlacedWhenAllOfItsMembersExistAndNotBefore) {
   EXPECT_EQ(core_.fleet().promises(), 3U);
 }
 
+TEST_F(SchedulerTest, NobodyJoinsAJobThatIsNotKnown) {
+  EXPECT_FALSE(core_.join("j", "j-0", {}, now_));
+  EXPECT_EQ(core_.book().member("j-0"), nullptr);
+  job("j", {.size = 1, .cpus = 3});
+  end("j");
+  EXPECT_FALSE(core_.join("j", "j-1", {}, now_)) << "it has ended";
+  EXPECT_EQ(core_.book().member("j-1"), nullptr);
+}
+
 TEST_F(SchedulerTest, JobsOfOneNameAreTwoJobs) {
   job("first", {.size = 2, .cpus = 3, .name = "wind"});
   job("second", {.size = 2, .cpus = 3, .name = "wind", .name_space = "other"});
