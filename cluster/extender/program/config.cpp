@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "base/log/log.h"
+#include "base/net/listen_address.h"
 #include "base/utf8.h"
 #include "base/whole_file.h"
+#include "cluster/extender/kube/endpoint.h"
+#include "cluster/extender/program/agents_file.h"
 #include "cluster/extender/program/server_name.h"
 #include "policy/settings.h"
 
@@ -20,6 +23,49 @@ settings::Setting server_name_setting(std::string& value) {
       value);
   setting.set = [&value](const std::string& text) -> Status {
     if (Status good = check_server_name(text); !good) return good;
+    value = text;
+    return {};
+  };
+  return setting;
+}
+
+Status check_addresses(const Config& config) {
+  for (const auto& [key, text] :
+       {std::pair("listen", &config.listen), std::pair("webListen", &config.web_listen)}) {
+    const auto address = net::parse_listen_address(*text);
+    if (!address) return failure(address.error().within(key));
+  }
+  if (config.services_prometheus.empty()) return {};
+  const auto url = kube::parse_endpoint(config.services_prometheus);
+  return url ? Status() : failure(url.error().within("servicesPrometheus"));
+}
+
+// A certificate is of no use without its key, nor a key without its certificate.
+Status check_pair(const std::string& cert_name, const std::string& cert,
+                  const std::string& key_name, const std::string& key) {
+  if (cert.empty() == key.empty()) return {};
+  return failure(Errc::kInvalid, (key.empty() ? key_name : cert_name) + ": missing beside " +
+                                     (key.empty() ? cert_name : key_name));
+}
+
+// As the API server takes names of extended resources.
+settings::Setting resource_setting(std::string& value) {
+  settings::Setting setting = settings::text(
+      "managedResource",
+      "Extended resource that the webhook gives to pods with whole CPUs, so that the scheduler "
+      "asks about those alone [none]",
+      value);
+  setting.set = [&value](const std::string& text) -> Status {
+    constexpr std::string_view known = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+    const std::size_t slash = text.find('/');
+    const auto fits = [&](std::string_view part) {
+      return !part.empty() && part.find_first_not_of(known) == std::string_view::npos;
+    };
+    const std::string_view all = text;
+    if (!text.empty() && (slash == std::string::npos || !fits(all.substr(0, slash)) ||
+                          !fits(all.substr(slash + 1)))) {
+      return failure(Errc::kInvalid, quoted_value(text) + " is not DOMAIN/NAME");
+    }
     value = text;
     return {};
   };
@@ -183,10 +229,7 @@ std::vector<settings::Setting> settings_of(Config& config) {
   all.push_back(text("schedulerName",
                      "Scheduler that the webhook gives to the pods of jobs [left as it is]",
                      config.scheduler_name));
-  all.push_back(text("managedResource",
-                     "Extended resource that the webhook gives to pods with whole CPUs, so that "
-                     "the scheduler asks about those alone [none]",
-                     config.managed_resource));
+  all.push_back(resource_setting(config.managed_resource));
   all.push_back(settings::yes_no(
       "schedulingGates",
       "The webhook puts a scheduling gate on the pods of gangs, which is taken off when all of the "
@@ -205,6 +248,14 @@ std::vector<settings::Setting> settings_of(Config& config) {
 }
 
 Status check(const Config& config) {
+  if (Status good = check_addresses(config); !good) return good;
+  if (Status good = check_pair("tlsCert", config.tls_cert, "tlsKey", config.tls_key); !good) {
+    return good;
+  }
+  if (Status good = check_pair("agentCert", config.agent_cert, "agentKey", config.agent_key);
+      !good) {
+    return good;
+  }
   if (!config.services_prometheus_token_file.empty() &&
       !config.services_prometheus.starts_with("https://")) {
     return failure(Errc::kInvalid,
@@ -228,7 +279,9 @@ Status check(const Config& config) {
     return failure(Errc::kInvalid, "tlsClientNames: " + quoted_value(config.tls_client_names) +
                                        " is no list of names with commas");
   }
-  return {};
+  if (config.agents.empty()) return {};
+  const auto agents = read_agents(config.agents);
+  return agents ? Status() : failure(agents.error().within("agents"));
 }
 
 ElasticKnobs knobs_of(const Config& config) {

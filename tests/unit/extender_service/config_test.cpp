@@ -45,6 +45,31 @@ TEST(ConfigCheck, NamesOfCallersAreNamesAndHaveTls) {
   EXPECT_FALSE(check(plain));
 }
 
+TEST(ConfigCheck, WhatCanNeverServeIsRefused) {
+  struct Case {
+    std::string Config::*setting;
+    const char* value;
+    const char* error;
+  };
+  for (const Case& one : {Case{&Config::listen, "foo", "listen: "},
+                          Case{&Config::web_listen, "127.0.0.1:99999", "webListen: "},
+                          Case{&Config::services_prometheus, "ftp://x", "servicesPrometheus: "},
+                          Case{&Config::agent_cert, "x", "agentKey: missing beside agentCert"},
+                          Case{&Config::agent_key, "x", "agentCert: missing beside agentKey"},
+                          Case{&Config::tls_key, "x", "tlsCert: missing beside tlsKey"},
+                          Case{&Config::agents, "/nowhere/agents.yaml", "agents: "}}) {
+    Config config;
+    config.*one.setting = one.value;
+    const Status done = check(config);
+    ASSERT_FALSE(done) << one.error;
+    EXPECT_EQ(done.error().text.rfind(one.error, 0), 0U) << done.error().text;
+  }
+  Config good;
+  good.listen = "[::1]:0";
+  good.services_prometheus = "http://prometheus:9090";
+  EXPECT_TRUE(check(good));
+}
+
 std::string flag_value(Config& config, const std::string& key, const std::string& value) {
   for (const settings::Setting& setting : settings_of(config)) {
     if (setting.key != key) continue;
@@ -52,6 +77,15 @@ std::string flag_value(Config& config, const std::string& key, const std::string
     return done ? "" : done.error().text;
   }
   return "no such setting";
+}
+
+TEST(ManagedResource, IsTheNameOfAnExtendedResource) {
+  Config config;
+  for (const char* wrong : {"foo", "/foo", "pinion.dev/", "pinion.dev/A", "a/b/c"}) {
+    EXPECT_THAT(flag_value(config, "managedResource", wrong), HasSubstr("is not DOMAIN/NAME"));
+  }
+  EXPECT_EQ(flag_value(config, "managedResource", "pinion.dev/managed"), "");
+  EXPECT_EQ(flag_value(config, "managedResource", ""), "");
 }
 
 TEST(ElasticSettings, AreTheKnobsOfThePolicyWithinTheirRanges) {
