@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "policy/annotations.h"
+#include "policy/unknown_annotations.h"
 #include "topology/words.h"
 
 namespace pinion::policy {
@@ -25,7 +26,6 @@ constexpr Bytes kMostMemory = Bytes{1} << 48;
 constexpr std::size_t kLongestDevice = 255;                  // bytes: a file's name
 constexpr std::size_t kLongestPlan = std::size_t{16} << 10;  // bytes
 constexpr std::size_t kMostPlanned = 256;                    // containers of a plan that are read
-constexpr std::size_t kMostNamed = 5;                        // of annotations that nobody knows
 constexpr std::size_t kMaxShown = 64;  // of a hostile annotation's value in an error text
 
 enum class Cpus { kByQos, kExclusive, kShared };
@@ -146,31 +146,6 @@ class Annotations {
   }
 
   [[nodiscard]] const std::string& error() const { return error_; }
-
-  // Of annotations under our prefix whose name nothing here knows the first few, and how many more.
-  [[nodiscard]] std::vector<std::string> unknown() const {
-    static const std::set<std::string_view> known(annotation::kAll.begin(), annotation::kAll.end());
-    std::vector<std::string> found;
-    std::size_t more = 0;
-    const auto first = pod_.annotations.lower_bound(std::string(annotation::kPrefix));
-    for (auto it = first;
-         it != pod_.annotations.end() && it->first.starts_with(annotation::kPrefix); ++it) {
-      const std::string& name = it->first;
-      const std::size_t dot = name.find('.', annotation::kPrefix.size());
-      if (known.contains(std::string_view(name).substr(0, dot))) continue;
-      if (found.size() == kMostNamed) {
-        ++more;
-      } else {
-        found.push_back("annotation " + std::string(cut_utf8(it->first, kMaxShown)) +
-                        " is not known and ignored");
-      }
-    }
-    if (more > 0) {
-      found.push_back(std::to_string(more) + " more annotations of " +
-                      std::string(annotation::kPrefix) + " are not known and ignored");
-    }
-    return found;
-  }
 
  private:
   const Pod& pod_;
@@ -432,7 +407,9 @@ Entitlement entitlement_of(const Pod& pod, const std::string& container_name,
                            const Resources& resources, const Defaults& defaults) {
   Annotations annotations(pod, container_name);
   Entitlement entitlement;
-  entitlement.warnings = annotations.unknown();
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : pod.annotations) names.push_back(name);
+  entitlement.warnings = unknown_annotations(names);
   const Cpus cpus = annotations.word(annotation::kCpus, kCpus, Cpus::kByQos);
   lending_of(annotations);                            // for its error
   annotations.word(annotation::kClass, kClassWords);  // the same

@@ -110,6 +110,7 @@ JobPlan plan_job(const json& object, const Options& options, const LookAtFleet& 
   if (!mutation.cut) return plan;
   plan.decided = mutation.cut->rows;
   const json after = object.patch(mutation.patch);
+  plan.name = mutation.cut->job.name;  // chosen where only generateName is stated
   look([&](const LockedFleet& locked) {
     const Gang gang = gang_of(after, *mutation.cut, options.defaults, locked);
     plan.workers = workers_of(after, *mutation.cut, gang);

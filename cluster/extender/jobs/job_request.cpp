@@ -114,6 +114,17 @@ void read_choices(Annotations& annotations, JobRequest& request) {
   }
 }
 
+// On a job that is cut it is the name of what was made.
+bool wants_hostfile(Annotations& annotations) {
+  if (!annotations.has(annotation::kHostfile)) return true;
+  const std::string value = annotations.text(annotation::kHostfile);
+  if (value == "none") return false;
+  if (!annotations.has(annotation::kDecided)) {
+    annotations.fail(wrong(annotation::kHostfile, value, "one of: none").value());
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::optional<JobRequest>> read_job_request(const json& object) {
@@ -135,7 +146,7 @@ Result<std::optional<JobRequest>> read_job_request(const json& object) {
   request.groups = annotations.number(annotation::kTaskGroups, 0, kMaxTasks);
   request.job = policy::cut_name(annotations.text(annotation::kJob));
   request.worker_role = annotations.text(annotation::kWorkerRole);
-  request.hostfile = annotations.text(annotation::kHostfile) != "none";
+  request.hostfile = wants_hostfile(annotations);
   read_choices(annotations, request);
   if (annotations.error()) return failure(*annotations.error());
   return std::optional(std::move(request));

@@ -11,6 +11,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/wire/pod.h"
 #include "policy/annotations.h"
+#include "policy/unknown_annotations.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -328,6 +329,21 @@ Mutation direct_pod(const json& object, const std::string& name_space, const Opt
   return mutation;
 }
 
+// What its user wrote and nothing reads, a warning for each.
+std::vector<std::string> ignored_annotations(const json& object, JobKind kind) {
+  const json& annotations = kube::json_at(object, "metadata", "annotations");
+  if (!annotations.is_object()) return {};
+  std::vector<std::string_view> names;
+  for (const auto& one : annotations.items()) names.push_back(one.key());
+  std::vector<std::string> warnings = policy::unknown_annotations(names);
+  const bool has_roles = kind == JobKind::kVolcanoJob || kind == JobKind::kJobSet;
+  if (!has_roles && annotations.contains(annotation::kWorkerRole)) {
+    warnings.push_back(std::string("annotation ") + annotation::kWorkerRole +
+                       " is for Volcano Jobs and JobSets, and ignored");
+  }
+  return warnings;
+}
+
 }  // namespace
 
 Mutation mutate(const json& object, const std::string& name_space, const Options& options,
@@ -339,7 +355,10 @@ Mutation mutate(const json& object, const std::string& name_space, const Options
   const bool without_tasks =
       kube::json_at(object, "metadata", "annotations", annotation::kTasks).is_null();
   if (mutation.kind == Mutation::Kind::kUntouched && *kind == JobKind::kPod && without_tasks) {
-    return direct_pod(object, name_space, options);
+    mutation = direct_pod(object, name_space, options);
+  }
+  for (std::string& warning : ignored_annotations(object, *kind)) {
+    mutation.warnings.push_back(std::move(warning));
   }
   return mutation;
 }

@@ -45,6 +45,8 @@ const RefusalCase kWishes[] = {
      "none, scale, granularity, auto"},
     {"unknown_smt", "job_create", R"({"pinion.dev/tasks":"16","pinion.dev/smt":"odd"})",
      "annotation pinion.dev/smt"},
+    {"unknown_hostfile", "job_create", R"({"pinion.dev/tasks":"4","pinion.dev/hostfile":"foo"})",
+     "annotation pinion.dev/hostfile: 'foo' is not one of: none"},
     {"policy_without_tasks", "job_create", R"({"pinion.dev/policy":"scale"})",
      "pinion.dev/policy needs pinion.dev/tasks"},
 };

@@ -109,6 +109,22 @@ TEST(Webhook, WarnsOfAJobThatFitsNotEvenTheIdleFleet) {
               HasSubstr("on at most 1 node; even with nothing running there is room for 2"));
 }
 
+TEST(Webhook, WarnsOfAnnotationsThatNothingReads) {
+  json review = review_with("mpijob_create", kTasksOnJob);
+  json& annotations = review["request"]["object"]["metadata"]["annotations"];
+  annotations["pinion.dev/nods"] = "1";
+  annotations["pinion.dev/align.main"] = "l3";
+  annotations["pinion.dev/worker-role"] = "foo";
+  annotations["example.org/nods"] = "1";
+  EXPECT_EQ(
+      answer_to(review).at("warnings"),
+      json({"annotation pinion.dev/nods is not known and ignored",
+            "annotation pinion.dev/worker-role is for Volcano Jobs and JobSets, and ignored"}));
+  annotations.erase("pinion.dev/tasks");
+  annotations.erase("pinion.dev/worker-role");
+  EXPECT_EQ(answer_to(review).at("warnings").size(), 1U) << "of one that is left alone, too";
+}
+
 TEST(Webhook, WarnsOfAJobWhosePodsKeepApartOnMoreNodesThanThereAre) {
   json review = large_job(4);
   json& pod = review["request"]["object"]["spec"]["template"];
