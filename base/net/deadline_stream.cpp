@@ -1,12 +1,18 @@
 #include "base/net/deadline_stream.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
 #include "base/net/http.h"
 
 namespace pinion::net {
+namespace {
+
+constexpr std::size_t kFirstPiece = 65536;  // of a body
+
+}  // namespace
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -103,15 +109,24 @@ ssize_t DeadlineStream::read(char* to, std::size_t size) {
   return static_cast<ssize_t>(n);
 }
 
-Result<std::string> DeadlineStream::read_body(std::size_t bytes, milliseconds time,
-                                              std::size_t spare) {
+Result<std::string> DeadlineStream::read_body(
+    std::size_t bytes, milliseconds time, std::size_t spare,
+    const std::function<bool(std::size_t bytes)>& may_take) {
   read_until_ = steady_clock::now() + time;
   write_until_.reset();  // a "100 Continue" is no part of the answer
   std::string body;
-  body.reserve(bytes + spare);
-  body.resize(bytes);
+  body.reserve(spare);
   for (std::size_t have = 0; have < bytes;) {
-    const ssize_t n = read(body.data() + have, bytes - have);
+    if (have == body.size()) {
+      const std::size_t size = std::min(bytes, std::max(kFirstPiece, 2 * have));
+      if (may_take && !may_take(size)) {
+        return failure(Errc::kExhausted,
+                       "no room for a body of " + std::to_string(bytes) + " bytes");
+      }
+      body.reserve(size + spare);
+      body.resize(size);
+    }
+    const ssize_t n = read(body.data() + have, body.size() - have);
     if (n <= 0) {
       return failure(Errc::kUnavailable, "the body ended after " + std::to_string(have) + " of " +
                                              std::to_string(bytes) + " bytes");
@@ -119,6 +134,10 @@ Result<std::string> DeadlineStream::read_body(std::size_t bytes, milliseconds ti
     have += static_cast<std::size_t>(n);
   }
   return body;
+}
+
+void DeadlineStream::stop_reading() const {
+  shutdown(socket_, SHUT_RD);
 }
 
 bool DeadlineStream::write(std::string_view bytes) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,9 +37,14 @@ class DeadlineStream {
   // connection or the time has ended before; kExhausted: it is longer than the limit.
   Result<std::string> read_head();
   // Of so many bytes that come within `time` from now, with room for `spare` more behind them.
-  // Errors: kUnavailable, with what has come.
+  // Memory is taken as they come, up to 64 KiB or twice as much as is there; `may_take`, if it is
+  // one, is asked each time whether the body may take so many bytes in all. Errors: kUnavailable,
+  // with what has come; kExhausted: it may not.
   Result<std::string> read_body(std::size_t bytes, std::chrono::milliseconds time,
-                                std::size_t spare = 0);
+                                std::size_t spare = 0,
+                                const std::function<bool(std::size_t bytes)>& may_take = {});
+  // On another thread: whoever waits for bytes, or does so later, is told that there are no more.
+  void stop_reading() const;
   // All of it. False: the connection or the time has ended before.
   bool write(std::string_view bytes);
 

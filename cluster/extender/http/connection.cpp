@@ -114,6 +114,7 @@ std::optional<HttpAnswer> Connection::answer_to(const HttpRequest& request) {
     answer = new_answer();
     refuse(answer, 500, "internal error", ConnectionContext::Outcome::kFailed);
   }
+  share_.reset();  // its client may take its time for the answer
   if (*admitted_) manner_.waits();
   if (request.keep_alive && !unread_ && *admitted_ && !context_.stopping) {
     answer.keep_alive = std::chrono::ceil<std::chrono::seconds>(context_.limits.idle);
@@ -153,29 +154,25 @@ void Connection::look_at_call(const HttpRequest& request) {
     return refuse_with(413, "a body of " + std::to_string(*length) + " bytes; at most " +
                                 std::to_string(most) + " are taken");
   }
-  call_.refusal = take_shares();
-}
-
-std::optional<Connection::Refusal> Connection::take_shares() {
-  call_.body.emplace(context_.take_body(call_.length));
-  if (!call_.body->valid()) {
-    return Refusal{.status = 503, .text = "the bodies of other calls take all the room there is"};
-  }
-  if (call_.verb != Verb::kBind) return std::nullopt;
+  if (call_.verb != Verb::kBind) return;
   call_.bind.emplace(context_.take_bind());
-  if (call_.bind->valid()) return std::nullopt;
-  return Refusal{.status = 503, .text = "too many binds are held"};
+  if (!call_.bind->valid()) refuse_with(503, "too many binds are held");
 }
 
 void Connection::read_body(const HttpRequest& request) {
+  BodyRoom::Share& share = share_.emplace(context_.bodies, [this] { stream_.stop_reading(); });
   if (request.asks_to_send && !stream_.write(net::kContinue)) return;
-  auto body = stream_.read_body(call_.length, context_.limits.body, kPadding);
-  if (body) {
+  auto body = stream_.read_body(call_.length, context_.limits.body, kPadding,
+                                [&](std::size_t bytes) { return share.grow(bytes); });
+  const bool room = share.arrived() && (body || body.error().code != Errc::kExhausted);
+  if (room && body) {
     body_ = *std::move(body);
     unread_ = false;
-  } else {
-    unread_ = true;
+  } else if (room) {
     call_.refusal = Refusal{.status = 408, .text = body.error().text};
+  } else {
+    call_.refusal =
+        Refusal{.status = 503, .text = "the bodies of other calls take all the room there is"};
   }
 }
 

@@ -48,7 +48,6 @@ class Connection {
     std::optional<Verb> verb;
     std::size_t length = 0;
     std::optional<Refusal> refusal;
-    std::optional<Allowance> body;
     std::optional<Allowance> bind;
   };
 
@@ -57,7 +56,6 @@ class Connection {
   void keep_reader();
   void look_at(const net::HttpRequest& request);
   void look_at_call(const net::HttpRequest& request);
-  [[nodiscard]] std::optional<Refusal> take_shares();
 
   // Nothing: there is nobody any more to answer.
   std::optional<net::HttpAnswer> answer_to(const net::HttpRequest& request);
@@ -78,6 +76,7 @@ class Connection {
   wire::Reader reader_;
   std::optional<Allowance> kept_;  // of what all readers may keep
   Call call_;
+  std::optional<BodyRoom::Share> share_;  // of what all bodies may take, while there is one
   std::string body_;
   bool unread_ = false;           // the request has a body that would be taken for the next one
   std::optional<bool> admitted_;  // nothing before the first request

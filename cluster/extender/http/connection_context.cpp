@@ -80,10 +80,6 @@ std::size_t ConnectionContext::body_limit(Verb verb) const {
   return limits.body_bytes;
 }
 
-Allowance ConnectionContext::take_body(std::size_t bytes) {
-  return {body_bytes_, bytes, limits.all_bodies_bytes};
-}
-
 Allowance ConnectionContext::take_kept(std::size_t bytes) {
   return {kept_bytes_, bytes, limits.all_kept_bytes};
 }

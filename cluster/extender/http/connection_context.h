@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "cluster/extender/http/admission.h"
+#include "cluster/extender/http/body_room.h"
 #include "cluster/extender/http/callbacks.h"
 #include "cluster/extender/http/figures.h"
 
@@ -41,10 +42,12 @@ struct Limits {
   std::size_t bind_body_bytes = 64U << 10U;  // of one bind
   // Of one review: it has the object, which may be 3 MB, and on an update the one before it.
   std::size_t review_body_bytes = 8U << 20U;
-  std::size_t plan_body_bytes = 4U << 20U;     // of one job to plan: the API server takes 3 MB
-  std::size_t all_bodies_bytes = 128U << 20U;  // at one time; parsing takes some six times as much
-  std::size_t all_kept_bytes = 64U << 20U;     // between the requests of connections
-  std::chrono::milliseconds first{10'000};     // until the first byte of a connection
+  std::size_t plan_body_bytes = 4U << 20U;  // of one job to plan: the API server takes 3 MB
+  // Of what has come of all bodies at one time; parsing takes some six times as much. Where it is
+  // short, the oldest that are on their way are ended.
+  std::size_t all_bodies_bytes = 128U << 20U;
+  std::size_t all_kept_bytes = 64U << 20U;  // between the requests of connections
+  std::chrono::milliseconds first{10'000};  // until the first byte of a connection
   std::chrono::milliseconds headers{5000};  // from the first byte of a request to the last header
   std::chrono::milliseconds body{20'000};   // then to the end of the body
   std::chrono::milliseconds answer{20'000};
@@ -76,13 +79,15 @@ class Allowance {
 class ConnectionContext {
  public:
   ConnectionContext(Served what, const Limits& bounds, std::string path)
-      : served(std::move(what)), limits(bounds), prefix(std::move(path)) {}
+      : served(std::move(what)),
+        limits(bounds),
+        prefix(std::move(path)),
+        bodies(bounds.all_bodies_bytes) {}
 
   // By the path, which for the scheduler's calls and /mutate begins with the prefix; nothing for a
   // call that nobody here answers.
   [[nodiscard]] std::optional<Verb> verb_of(std::string_view path) const;
   [[nodiscard]] std::size_t body_limit(Verb verb) const;
-  [[nodiscard]] Allowance take_body(std::size_t bytes);
   [[nodiscard]] Allowance take_kept(std::size_t bytes);
   [[nodiscard]] Allowance take_bind();
   // Planning takes the pod scheduler's lock for longer than anything else, so one plan is made at a
@@ -99,6 +104,7 @@ class ConnectionContext {
   const Served served;
   const Limits limits;
   const std::string prefix;
+  BodyRoom bodies;
   std::array<std::atomic<std::size_t>, kVerbs> now{};  // in callbacks
   std::atomic<bool> stopping = false;
 
@@ -109,7 +115,6 @@ class ConnectionContext {
   [[nodiscard]] std::string path_of(Verb verb) const;
 
   std::array<std::array<std::atomic<std::uint64_t>, kOutcomes>, kVerbs> counted_{};
-  std::atomic<std::size_t> body_bytes_ = 0;
   std::atomic<std::size_t> kept_bytes_ = 0;
   std::atomic<std::size_t> binds_ = 0;
   std::atomic<std::size_t> plans_ = 0;

@@ -197,25 +197,75 @@ TEST(ServerLoad, SilentConnectionsMakeRoom) {
   EXPECT_EQ(playing.server->figures().turned_away, 20U);
 }
 
-TEST(ServerLoad, BodiesShareOneLimit) {
+// A question of `length` bytes: blanks, and what it asks.
+std::string question(std::size_t length) {
+  const std::string body = filter_body();
+  return std::string(length - body.size(), ' ') + body;
+}
+
+// A call with a body of `length` bytes of which so many are sent, once its headers have been read.
+RawClient& send_some(std::deque<RawClient>& to, const Playing& playing, std::size_t length,
+                     std::size_t sent) {
+  RawClient& client = to.emplace_back(playing.server->address());
+  client.send("POST /filter HTTP/1.1\r\nContent-Length: " + std::to_string(length) +
+              "\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_THAT(read_answer(client).head, HasSubstr("100 Continue"));
+  client.send(std::string(sent, ' '));
+  return client;
+}
+
+// What headers say takes none.
+TEST(ServerLoad, BodiesTakeRoomAsTheyCome) {
   ServerOptions options;
-  options.limits.all_bodies_bytes = 1000;
+  options.limits.all_bodies_bytes = 2'000'000;
   const Playing playing(options);
-  RawClient slow(playing.server->address());
-  slow.send("POST /filter HTTP/1.1\r\nContent-Length: 900\r\nExpect: 100-continue\r\n\r\n");
-  // Sent after what the headers say was taken.
-  ASSERT_THAT(read_answer(slow).head, HasSubstr("100 Continue"));
+  std::deque<RawClient> slow;
+  for (int i = 0; i < 4; ++i) send_some(slow, playing, 900'000, 100);
   RawClient other(playing.server->address());
-  const Answer answer = ask(other, post("/filter", filter_body() + std::string(100, ' ')));
+  EXPECT_EQ(ask(other, post("/filter", question(900'000))).status, 200);
+  for (RawClient& client : slow) {
+    client.send(question(899'900));
+    EXPECT_EQ(read_answer(client).status, 200);
+  }
+}
+
+TEST(ServerLoad, SlowBodiesMakeRoom) {
+  ServerOptions options;
+  options.limits.all_bodies_bytes = 200'000;
+  const Playing playing(options);
+  std::deque<RawClient> clients;
+  RawClient& slow = send_some(clients, playing, 200'000, 150'000);
+  RawClient other(playing.server->address());
+  EXPECT_TRUE(eventually([&] {  // what has been sent may not be there at once
+    EXPECT_EQ(ask(other, post("/filter", question(20'000))).status, 200);
+    return playing.server->figures().verbs[0].refused == 1;
+  }));
+  const Answer answer = read_answer(slow);
   EXPECT_EQ(answer.status, 503);
   EXPECT_THAT(answer.body, HasSubstr("room"));
-  const std::string body = filter_body();
-  slow.send(body + std::string(900 - body.size(), ' '));
-  EXPECT_EQ(read_answer(slow).status, 200);
-  // On the same connection, so after the room was given back.
-  EXPECT_EQ(ask(slow, post("/filter", filter_body() + std::string(1000, ' '))).status, 503);
+  slow.read_all();
+  EXPECT_TRUE(slow.closed());
+}
+
+TEST(ServerLoad, CallsThatAreHeldKeepTheRoomOfTheirBodies) {
+  ServerOptions options;
+  options.limits.all_bodies_bytes = 1000;
+  Playing playing(options);
+  playing.callbacks.hold(true);
+  std::string body = bind_body(1);
+  body.resize(900, ' ');
+  RawClient bind(playing.server->address());
+  bind.send(post("/bind", body));
+  ASSERT_TRUE(playing.callbacks.wait_for_held(1));
+  const std::string filter = post("/filter", filter_body() + std::string(100, ' '));
+  RawClient other(playing.server->address());
+  const Answer answer = ask(other, filter);
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(answer.body, HasSubstr("room"));
+  playing.callbacks.hold(false);
+  EXPECT_EQ(read_answer(bind).status, 200);
   RawClient again(playing.server->address());
-  EXPECT_EQ(ask(again, post("/filter", filter_body() + std::string(800, ' '))).status, 200);
+  EXPECT_EQ(ask(again, filter).status, 200);
 }
 
 TEST(ServerLoad, ReadersThatMayKeepNothingReadAllTheSame) {
