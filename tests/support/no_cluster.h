@@ -14,7 +14,7 @@ class NoCluster : public Cluster {
   void wake(const PodRef&) override {}
   void warn(const PodRef&, const std::string&) override {}
   void nominate(const PodRef&, const std::string&) override {}
-  void open(const PodRef&, const std::string&) override {}
+  void open(const Opening&) override {}
   void explain(const PodRef&, const std::string&) override {}
 };
 

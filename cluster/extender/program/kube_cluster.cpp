@@ -54,8 +54,11 @@ void KubeCluster::nominate(const PodRef& pod, const std::string& node) {
   add({.kind = Note::Kind::kNominate, .pod = pod, .text = node});
 }
 
-void KubeCluster::open(const PodRef& pod, const std::string& node) {
-  add({.kind = Note::Kind::kOpen, .pod = pod, .text = node});
+void KubeCluster::open(const Opening& opening) {
+  add({.kind = Note::Kind::kOpen,
+       .pod = opening.pod,
+       .text = opening.node,
+       .nominated = opening.nominated});
 }
 
 void KubeCluster::explain(const PodRef& pod, const std::string& why) {
@@ -90,8 +93,8 @@ Status KubeCluster::done(const Note& note) {
       return kube::nominate_pod(api_, pod, note.text, how);
     case Note::Kind::kOpen: {
       // Before the scheduler looks at it.
-      Status nominated =
-          note.text.empty() ? Status() : kube::nominate_pod(api_, pod, note.text, how);
+      const bool nominates = !note.nominated && !note.text.empty();
+      Status nominated = nominates ? kube::nominate_pod(api_, pod, note.text, how) : Status();
       if (!nominated) return nominated;
       if (!may_act_()) return another_leads();
       return kube::ungate_pod(api_, pod, kGangGate, how);
@@ -107,8 +110,17 @@ Status KubeCluster::done(const Note& note) {
 Worked KubeCluster::carry_out(const Note& note) {
   if (!may_act_()) return Worked::kDone;
   const Status done = this->done(note);
+  const bool opens = note.kind == Note::Kind::kOpen;
+  const std::string called = note.pod.name_space + "/" + note.pod.name;
+  if (done && opens) log_.info("its gate is taken off", {{"pod", called}, {"node", note.text}});
   // Gone meanwhile, or another pod of its name.
   if (done || done.error().code == Errc::kNotFound || done.error().code == Errc::kConflict) {
+    return Worked::kDone;
+  }
+  // The pod's next event tells how far it has come.
+  if (opens && done.error().code == Errc::kUnavailable) {
+    log_.warn("not known whether a pod's gate is off",
+              {{"pod", called}, {"why", done.error().text}});
     return Worked::kDone;
   }
   ++failed_;
@@ -116,7 +128,7 @@ Worked KubeCluster::carry_out(const Note& note) {
                                 "cannot take a pod's gate off", "cannot tell why a pod waits",
                                 "cannot tell that a pod fits nowhere"};
   log_.warn(texts.at(static_cast<std::size_t>(note.kind)),
-            {{"pod", note.pod.name_space + "/" + note.pod.name}, {"why", done.error().text}});
+            {{"pod", called}, {"why", done.error().text}});
   return Worked::kDone;  // the pod scheduler notes it again
 }
 

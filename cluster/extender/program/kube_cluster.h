@@ -28,7 +28,7 @@ class KubeCluster : public Cluster {
               const std::map<std::string, std::string>& annotations) override;
   void wake(const PodRef& pod) override;
   void nominate(const PodRef& pod, const std::string& node) override;
-  void open(const PodRef& pod, const std::string& node) override;
+  void open(const Opening& opening) override;
   void explain(const PodRef& pod, const std::string& why) override;
   void warn(const PodRef& pod, const std::string& why) override;  // by an Event
 
@@ -40,7 +40,8 @@ class KubeCluster : public Cluster {
     enum class Kind { kWake, kNominate, kOpen, kExplain, kWarn };
     Kind kind = Kind::kWake;
     PodRef pod;
-    std::string text;  // the node to nominate, or why
+    std::string text;        // the node to nominate, or why
+    bool nominated = false;  // it is already
   };
 
   void add(const Note& note);

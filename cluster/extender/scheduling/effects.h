@@ -35,7 +35,8 @@ struct Nomination {
 // Pinion's scheduling gate is to be taken off.
 struct Opening {
   PodRef pod;
-  std::string node;  // to be nominated before that; empty: none
+  std::string node;        // to be nominated before that; empty: none
+  bool nominated = false;  // it is already
 };
 
 // For the pod's user.

@@ -8,7 +8,8 @@ void Gates::seen(const Pod& pod, const JobId& gang) {
   const auto known = pods_.find(pod.uid);
   if (!pod.gang_gate || (known != pods_.end() && known->second.gang != gang)) erase(pod.uid);
   if (!pod.gang_gate) return;
-  pods_.try_emplace(pod.uid, Gated{.pod = ref_of(pod), .gang = gang});
+  pods_.insert_or_assign(pod.uid,
+                         Gated{.pod = ref_of(pod), .gang = gang, .nominated = pod.nominated});
   if (gang.empty()) return;
   Gang& all = gangs_[gang];
   all.ours.insert(pod.uid);
@@ -49,7 +50,10 @@ void Gates::due(std::int64_t now_ms, std::vector<Opening>& openings) {
     Wanted& wanted = opening_.at(uid);
     wanted.pause.begin(now_ms);
     due_.set(uid, wanted.pause.until_ms());
-    due[wanted.number] = {.pod = pods_.at(uid).pod, .node = wanted.node};
+    const Gated& gated = pods_.at(uid);
+    due[wanted.number] = {.pod = gated.pod,
+                          .node = wanted.node,
+                          .nominated = !wanted.node.empty() && gated.nominated == wanted.node};
   }
   for (auto& [number, opening] : due) openings.push_back(std::move(opening));
 }

@@ -61,6 +61,7 @@ class Gates {
   struct Gated {
     PodRef pod;
     JobId gang;
+    std::string nominated;  // the node that its status names, or empty
   };
   struct Wanted {
     std::string node;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "cluster/extender/scheduling/effects.h"
 #include "cluster/extender/scheduling/pod.h"
 
 namespace pinion::cluster {
@@ -26,8 +27,9 @@ class Cluster {
   virtual void wake(const PodRef& pod) = 0;
   // The scheduler offers this node first.
   virtual void nominate(const PodRef& pod, const std::string& node) = 0;
-  // The same (empty: no node), and then Pinion's scheduling gate is taken off.
-  virtual void open(const PodRef& pod, const std::string& node) = 0;
+  // The same where there is a node and it is not nominated yet, and then Pinion's scheduling gate
+  // is taken off.
+  virtual void open(const Opening& opening) = 0;
   // The pod's user is told why its gang waits.
   virtual void explain(const PodRef& pod, const std::string& why) = 0;
   // The pod's owner is told why it cannot start.

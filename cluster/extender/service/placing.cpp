@@ -84,10 +84,7 @@ void Placing::carry_out(std::unique_lock<std::mutex>& lock) {
                      {{"node", nomination.node}, {"why", nomination.why}}));
   }
   for (const GangNews& news : effects.news) journal_(note_of(news));
-  for (const Opening& opening : effects.openings) {
-    cluster_.open(opening.pod, opening.node);
-    journal_(note_of(Level::kInfo, "its gate is taken off", opening.pod, {{"node", opening.node}}));
-  }
+  for (const Opening& opening : effects.openings) cluster_.open(opening);
   for (const Explanation& hopeless : effects.hopeless) {
     cluster_.warn(hopeless.pod, hopeless.why);
     journal_(note_of(Level::kInfo, "cannot start on these nodes", hopeless.pod,

@@ -36,6 +36,7 @@ class GatesTest : public PodSchedulerTest {
     std::string text;
     for (const Opening& opening : effects_.openings) {
       text += (text.empty() ? "" : " ") + opening.pod.uid + "@" + opening.node;
+      if (opening.nominated) text += " (nominated)";
     }
     return text;
   }
@@ -117,6 +118,17 @@ TEST_F(GatesTest, AnOldPodMakesNoNewGangOld) {
   EXPECT_EQ(submitted("new"), 60'000) << "it came from another gang";
   tell("late", "other", 40'000);
   EXPECT_EQ(submitted("late"), 60'000) << "it wanted no cores before";
+}
+
+// The nomination has come to pass, and nobody knows what became of the gate.
+TEST_F(GatesTest, WhatIsNominatedIsOpenedAgainWithoutIt) {
+  exist_gated("j", 2, 7, 0, 1);
+  EXPECT_EQ(opened(), "j0@a j1@b");
+  Pod pod = gated_member("j", 0, 2, 7);
+  pod.nominated = "a";
+  pod_scheduler_.seen(pod, now_);
+  tick(1000);
+  EXPECT_EQ(opened(), "j0@a (nominated) j1@b");
 }
 
 TEST_F(GatesTest, ALoneMemberHoldsNothingAndStaysAtItsGate) {

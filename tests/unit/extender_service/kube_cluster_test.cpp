@@ -17,11 +17,12 @@ constexpr const char* kGatedPod = "PATCH /api/v1/namespaces/n/pods/p";
 class KubeClusterTest : public testing::Test {
  protected:
   // Its node is named, and then its gate goes; the answer to the first comes from this handler.
-  void open(kube::FakeApiServer::Handler nominated) {
+  void open(kube::FakeApiServer::Handler nominated, bool already = false) {
     server_.on(std::string(kGatedPod) + "/status", std::move(nominated));
     server_.on(kGatedPod, 200, json::object());
     KubeCluster cluster(*api_, log_, [this] { return leads_.load(); }, {});
-    cluster.open({.name_space = "n", .name = "p", .uid = "u"}, "a");
+    cluster.open(
+        {.pod = {.name_space = "n", .name = "p", .uid = "u"}, .node = "a", .nominated = already});
     server_.wait_for(1);  // what is under way is waited for at the end
   }
 
@@ -36,6 +37,14 @@ TEST_F(KubeClusterTest, APodIsNominatedBeforeItsGateGoes) {
   const auto seen = server_.wait_for(2);
   EXPECT_EQ(seen.at(0).json()["status"]["nominatedNodeName"], "a");
   EXPECT_EQ(seen.at(1).target, "/api/v1/namespaces/n/pods/p");
+}
+
+// An API server that takes longer than a call may has done it all the same.
+TEST_F(KubeClusterTest, APodThatIsNominatedIsNotNominatedAgain) {
+  open([](const auto&, auto& response) { response.status = 500; }, /*already=*/true);
+  const auto seen = server_.seen();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].target, "/api/v1/namespaces/n/pods/p");
 }
 
 TEST_F(KubeClusterTest, TheGateStaysWhenTheLeadIsLostMeanwhile) {

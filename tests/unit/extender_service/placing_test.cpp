@@ -40,9 +40,9 @@ class FakeCluster : public Cluster {
     const std::lock_guard lock(mutex_);
     nominated[pod.uid] = node;
   }
-  void open(const PodRef& pod, const std::string& node) override {
+  void open(const Opening& opening) override {
     const std::lock_guard lock(mutex_);
-    opened[pod.uid] = node;
+    opened[opening.pod.uid] = opening.node;
   }
   void explain(const PodRef& pod, const std::string& why) override {
     const std::lock_guard lock(mutex_);
