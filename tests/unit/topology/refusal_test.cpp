@@ -225,7 +225,7 @@ TEST(Refusal, NamesTheFirstDevicesThatThereAre) {
   const auto text_with = [&](std::size_t devices) {
     machine.devices.clear();
     for (std::size_t i = 0; i < devices; ++i)
-      machine.devices.push_back({.name = std::string(1, static_cast<char>('a' + i))});
+      machine.devices.emplace_back().name = std::string(1, static_cast<char>('a' + i));
     return std::get<Refusal>(allocate(machine, Ledger(), near("ib7"))).text;
   };
   EXPECT_EQ(text_with(2), "this machine has no device 'ib7'; it has a, b");
