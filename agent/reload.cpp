@@ -25,7 +25,8 @@ bool reload(Config& config, const std::function<Result<Config>()>& read, Log& lo
   }
   const Reloaded reloaded = take_over(config, *next);
   log.set_level(config.log_level);
-  log.info("configuration read again", {{"changed", joined(reloaded.taken, ", ")}});
+  log.info("configuration read again",
+           {{"changed", reloaded.taken.empty() ? "nothing" : joined(reloaded.taken, ", ")}});
   if (!reloaded.restart.empty()) {
     log.warn("settings have changed that hold after a restart only",
              {{"settings", joined(reloaded.restart, ", ")}});

@@ -108,7 +108,7 @@ Setting topology_manager(Defaults& defaults) {
 Status set_option(const std::string& name, const std::string& value, Defaults& defaults,
                   bool& strict_reservation) {
   const auto on = settings::parse_bool(value);
-  if (!on) return failure(on.error());
+  if (!on) return failure(on.error().within(quoted_value(name)));
   if (name == "full-pcpus-only") {
     defaults.smt = *on ? Smt::kFullCore : Smt::kPreferFull;
   } else if (name == "strict-cpu-reservation") {

@@ -22,9 +22,9 @@ void ReadyFile::make(std::chrono::steady_clock::time_point now) {
   constexpr std::chrono::seconds pause{1};
   next_ = now + pause;
   if (made_ && access(path_.c_str(), F_OK) == 0) return;
-  if (!write()) {
+  if (const Status written = write(); !written) {
     if (!std::exchange(failed_, true)) {
-      log_.warn("cannot write the ready file, trying again", {{"path", path_}});
+      log_.warn("cannot write the ready file, trying again", {{"why", written.error().text}});
     }
     return;
   }
@@ -34,15 +34,16 @@ void ReadyFile::make(std::chrono::steady_clock::time_point now) {
   }
 }
 
-bool ReadyFile::write() const {
+Status ReadyFile::write() const {
   const std::string part = path_ + ".part";
   std::ofstream file(part);
   file << "ready\n";
   for (const auto& [name, address] : addresses_) file << name << "=" << address << "\n";
   file.close();
-  if (file && std::rename(part.c_str(), path_.c_str()) == 0) return true;
+  if (file && std::rename(part.c_str(), path_.c_str()) == 0) return {};
+  Status failed = sys_failure("write " + path_);
   unlink(part.c_str());
-  return false;
+  return failed;
 }
 
 }  // namespace pinion

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/log/log.h"
 
 namespace pinion {
@@ -28,7 +29,7 @@ class ReadyFile {
   std::string path_;
   std::vector<std::pair<std::string, std::string>> addresses_;
   Log& log_;
-  [[nodiscard]] bool write() const;
+  [[nodiscard]] Status write() const;
 
   bool made_ = false;  // once
   bool failed_ = false;

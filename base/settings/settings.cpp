@@ -144,6 +144,9 @@ Result<Invocation> read(int argc, const char* const* argv, const Program& progra
   app.add_flag("--check-config", invocation.check_only,
                "Print the resulting configuration and exit");
   app.set_version_flag("--version", program.version);
+  app.failure_message([&program](const CLI::App* wrong, const CLI::Error& error) {
+    return program.name + ": " + CLI::FailureMessage::simple(wrong, error);
+  });
   std::map<const Setting*, std::string> given;
   for (const Setting& setting : settings) {
     if (setting.help.empty()) continue;

@@ -272,7 +272,8 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
       {"unknown shared counters", "sharedCounters: none", "light, full"},
       {"page neither", "pageAnywhere: maybe", "neither true"},
       {"unknown option", "cpuManagerPolicyOptions:\n  distribute-cpus-across-numa: true", "line 2"},
-      {"option not bool", "cpuManagerPolicyOptions:\n  align-by-socket: maybe", "neither true"},
+      {"option not bool", "cpuManagerPolicyOptions:\n  align-by-socket: maybe",
+       "'align-by-socket': 'maybe' is neither"},
       {"an option twice",
        "cpuManagerPolicyOptions:\n  full-pcpus-only: true\n  full-pcpus-only: false",
        "line 3: full-pcpus-only: set twice"},
@@ -415,6 +416,18 @@ TEST(Reload, AWrongFileChangesNothing) {
   EXPECT_FALSE(reload(
       config, [] { return Result<Config>(failure(Errc::kInvalid, "no")); }, log));
   EXPECT_EQ(to_yaml(config), before);
+}
+
+TEST(Reload, WhereNothingHasChangedThatIsSaid) {
+  Config config;
+  testing::internal::CaptureStderr();
+  {
+    Log log("info", LogFormat::kText);
+    EXPECT_TRUE(reload(
+        config, [&] { return Result<Config>(config); }, log));
+  }
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("read again changed=nothing"),
+            std::string::npos);
 }
 
 }  // namespace

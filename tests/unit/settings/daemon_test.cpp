@@ -61,7 +61,11 @@ TEST(Daemon, WrongSettingsAreSaidAndNothingRuns) {
   EXPECT_EQ(together.errors, "p: port: 81 is not for us\n");
   const Ended checked = run({"p", "--port", "81", "--check-config"});
   EXPECT_EQ(checked.code, 2);
-  EXPECT_EQ(flag.runs + together.runs + checked.runs, 0);
+  const Ended unknown = run({"p", "--prot", "81"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(unknown.errors.starts_with("p: ")) << unknown.errors;
+  EXPECT_THAT(unknown.errors, HasSubstr("--prot"));
+  EXPECT_EQ(flag.runs + together.runs + checked.runs + unknown.runs, 0);
 }
 
 TEST(Daemon, SaysNothingOfWhatIsNotSet) {
