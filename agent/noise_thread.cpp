@@ -83,7 +83,8 @@ void NoiseThread::tell(const noise::Pass& pass, const topology::CpuSet& exclusiv
     log_.info("kernel noise is kept off exclusive CPUs",
               {{"cpus", exclusive.to_string()},
                {"irqs_moved", std::to_string(pass.figures.irqs_moved)},
-               {"irqs_kept_by_kernel", joined(pass.kept, ",")}});
+               {"irqs_kept_by_kernel", std::to_string(pass.kept.size())},
+               {"kept_irqs", joined(pass.kept, ",")}});
   }
   if (exclusive.empty()) tell_restored(pass, log_);
   if (pass.figures.corrections > corrections_ && corrections_ == 0) {

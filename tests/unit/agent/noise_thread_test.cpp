@@ -96,6 +96,19 @@ TEST_F(NoiseThreadTest, FollowsTheViews) {
   EXPECT_EQ(affinity(), "0-3");
 }
 
+TEST_F(NoiseThreadTest, SaysHowManyInterruptsWereMovedAndHowManyTheKernelKeeps) {
+  testing::internal::CaptureStderr();
+  {
+    Log log("info", LogFormat::kText);
+    auto noise = this->noise();
+    const NoiseThread thread(noise, views_, figures_, log, kNever);
+    show({1});
+    wait_for_moved(1);
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("irqs_moved=1 irqs_kept_by_kernel=0 kept_irqs="), std::string::npos) << said;
+}
+
 TEST_F(NoiseThreadTest, ARankGoneAtTheLastMomentLeavesNothingBehind) {
   auto noise = this->noise();
   {
