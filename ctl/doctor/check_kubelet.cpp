@@ -113,18 +113,19 @@ Findings check_reserved(const KubeletFacts& kubelet, const AgentFacts& agent) {
       return {unknown(
           id, Error{.code = Errc::kNotFound, .text = "the kubelet's configuration was not found"})};
     }
-    return {good(id, reserved->source + " reserves " + list_or_none(reserved->cpus) +
-                         ", and there is no kubelet to differ")};
   }
-  Findings findings = {compare_reserved(kubelet, *reserved)};
-  if (findings.front().severity == Severity::kGood && reserved->cpus.empty()) {
+  const Finding found =
+      kubelet.settings ? compare_reserved(kubelet, *reserved)
+                       : good(id, reserved->source + " reserves " + list_or_none(reserved->cpus) +
+                                      ", and there is no kubelet to differ");
+  if (found.severity == Severity::kGood && reserved->cpus.empty()) {
     return {warning(id,
                     "no CPU is reserved: where all others are exclusive, system daemons and the "
                     "agent have to run among ranks",
                     "reserve a core: reservedSystemCPUs in the configuration of the kubelet and "
                     "of the agent")};
   }
-  return findings;
+  return {found};
 }
 
 }  // namespace pinion::ctl::doctor

@@ -72,7 +72,13 @@ std::string numa_table(const v1::NodeState& node) {
                     counted_cpus(domain.cpus()), human_bytes(domain.memory()),
                     human_bytes(domain.memory_promised()), plain(domain.free())});
   }
-  return rows.size() > 1 ? "\n" + table(rows, {0, 1, 2, 3, 4}) : "";
+  if (rows.size() == 1) return "";
+  std::string text = "\n" + table(rows, {0, 1, 2, 3, 4});
+  if (node.shared_memory() > 0) {
+    text += "Shared containers request " + human_bytes(node.shared_memory()) +
+            ", of each NUMA node its part; bound ones do not get that.\n";
+  }
+  return text;
 }
 
 std::string l3_table(const v1::NodeState& node) {

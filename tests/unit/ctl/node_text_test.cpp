@@ -31,6 +31,13 @@ TEST(DrawNode, Of256Cpus) {
   expect_golden("node_256.txt", draw_node(snapshot, told(snapshot)));
 }
 
+TEST(DrawNode, SaysWhatSharedContainersRequestOfTheMemory) {
+  v1::Snapshot snapshot = small_sample();
+  snapshot.mutable_node()->set_shared_memory(3ULL << 30U);
+  EXPECT_THAT(draw_node(snapshot, told(snapshot)),
+              HasSubstr("\nShared containers request 3.0 GiB, of each NUMA node its part"));
+}
+
 TEST(DrawNode, OfAnAgentThatSaysLittle) {
   EXPECT_EQ(draw_node({}, {}),
             "Node       -, pinion-agent -, generation 0\n"

@@ -343,6 +343,11 @@ TEST(DoctorOfANode, NeedsNoKubelet) {
               ElementsAre(finding(Severity::kGood, "kubelet-cpu-manager", "no kubelet", "")));
   EXPECT_THAT(check_reserved(node.kubelet, node.agent),
               ElementsAre(finding(Severity::kGood, "reserved-cpus", "no kubelet to differ", "")));
+  Node unreserved = node;
+  unreserved.state().mutable_sets()->clear_reserved();
+  EXPECT_THAT(check_reserved(unreserved.kubelet, unreserved.agent),
+              ElementsAre(finding(Severity::kWarning, "reserved-cpus", "no CPU is reserved",
+                                  "reserve a core")));
   node.kubelet.running = true;
   EXPECT_THAT(check_reserved(node.kubelet, node.agent),
               ElementsAre(finding(Severity::kUnknown, "reserved-cpus", "was not found", "")));
