@@ -18,6 +18,8 @@ constexpr std::size_t kMaxDigits = 19;  // the most that always fit into 64 bits
 constexpr std::size_t kMaxText = 256;
 constexpr int kMaxExponent = 1'000'000;  // far beyond anything that is not 0, tiny or too large
 
+enum class Beyond { kRefused, kCapped };  // of what does not fit
+
 struct Scale {
   int ten = 0;  // times 10^ten
   int two = 0;  // times 2^two
@@ -90,7 +92,7 @@ std::string significant(std::string_view whole, std::string_view fraction, Scale
   return digits;
 }
 
-Result<Number> parse(std::string_view text) {
+Result<Number> parse(std::string_view text, Beyond beyond) {
   if (text.size() > kMaxText) return wrong(text, "too long");
   Number number;
   std::string_view rest = text;
@@ -109,8 +111,12 @@ Result<Number> parse(std::string_view text) {
   if (!scale) return wrong(text, "no number with a suffix as in 500m, 2Gi or 1e3");
   number.scale = *scale;
   const std::string digits = significant(whole, fraction, number.scale);
-  if (digits.size() > kMaxDigits) return wrong(text, "more than 19 significant digits");
-  std::from_chars(digits.data(), digits.data() + digits.size(), number.digits);
+  const std::size_t kept = std::min(digits.size(), kMaxDigits);
+  const bool cut = kept < digits.size();
+  if (cut && beyond == Beyond::kRefused) return wrong(text, "more than 19 significant digits");
+  std::from_chars(digits.data(), digits.data() + kept, number.digits);
+  if (cut) ++number.digits;
+  number.scale.ten += static_cast<int>(digits.size() - kept);
   return number;
 }
 
@@ -130,26 +136,34 @@ std::optional<Wide> scaled(Wide value, int power, Wide limit) {
   return value;
 }
 
-Result<std::int64_t> quantity(std::string_view text, int extra_power) {
-  const auto number = parse(text);
+Result<std::int64_t> quantity(std::string_view text, int extra_power, Beyond beyond) {
+  const auto number = parse(text, beyond);
   if (!number) return failure(number.error());
   constexpr Wide limit = std::numeric_limits<std::int64_t>::max();
   const Wide unscaled = static_cast<Wide>(number->digits)
                         << static_cast<unsigned>(number->scale.two);
   const auto value = scaled(unscaled, number->scale.ten + extra_power, limit);
-  if (!value) return wrong(text, "too large");
-  const auto signed_value = static_cast<std::int64_t>(*value);
+  if (!value && beyond == Beyond::kRefused) return wrong(text, "too large");
+  const auto signed_value = static_cast<std::int64_t>(value.value_or(limit));
   return number->negative ? -signed_value : signed_value;
 }
 
 }  // namespace
 
 Result<std::int64_t> milli_quantity(std::string_view text) {
-  return quantity(text, 3);
+  return quantity(text, 3, Beyond::kRefused);
 }
 
 Result<std::int64_t> whole_quantity(std::string_view text) {
-  return quantity(text, 0);
+  return quantity(text, 0, Beyond::kRefused);
+}
+
+Result<std::int64_t> capped_milli_quantity(std::string_view text) {
+  return quantity(text, 3, Beyond::kCapped);
+}
+
+Result<std::int64_t> capped_whole_quantity(std::string_view text) {
+  return quantity(text, 0, Beyond::kCapped);
 }
 
 Result<std::uint64_t> byte_quantity(std::string_view text) {

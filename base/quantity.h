@@ -18,6 +18,12 @@ namespace pinion {
 Result<std::int64_t> milli_quantity(std::string_view text);
 Result<std::int64_t> whole_quantity(std::string_view text);
 
+// The same of what an API server has taken, as Go reads it: values beyond 64 bits are the largest
+// or smallest that these hold, and of digits beyond the 19th the last one is rounded away from
+// zero.
+Result<std::int64_t> capped_milli_quantity(std::string_view text);
+Result<std::int64_t> capped_whole_quantity(std::string_view text);
+
 // An amount of bytes: as whole_quantity(), and none below zero.
 Result<std::uint64_t> byte_quantity(std::string_view text);
 

@@ -2,7 +2,6 @@
 #include "policy/annotations.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace pinion::cluster {
 namespace {
@@ -22,10 +21,11 @@ PodContainer::Kind kind_of(wire::ContainerView::Kind kind) {
   return PodContainer::Kind::kMain;
 }
 
+// Far above any node, and so that those of all its pods can be added up.
+constexpr std::int64_t kMost = std::int64_t{1} << 53;
+
 std::int64_t sum(std::int64_t a, std::int64_t b) {
-  return a > std::numeric_limits<std::int64_t>::max() / 4 - b
-             ? std::numeric_limits<std::int64_t>::max() / 4
-             : a + b;
+  return a > kMost - b ? kMost : a + b;
 }
 
 // What the containers request at most at one time: those that stay together, or an init container

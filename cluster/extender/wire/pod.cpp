@@ -121,8 +121,8 @@ Status read_amounts(Amounts& to, ondemand::value& value, const Where& at) {
   to = {};
   return each_field(value, at, [&](std::string_view key, ondemand::value& amount) -> Status {
     const Where here = Where::entry(at, key);
-    if (key == "cpu") return read_quantity(to.cpu_milli, amount, here, milli_quantity);
-    if (key == "memory") return read_quantity(to.memory_bytes, amount, here, whole_quantity);
+    if (key == "cpu") return read_quantity(to.cpu_milli, amount, here, capped_milli_quantity);
+    if (key == "memory") return read_quantity(to.memory_bytes, amount, here, capped_whole_quantity);
     return {};
   });
 }

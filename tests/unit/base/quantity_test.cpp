@@ -118,6 +118,18 @@ TEST(Quantity, OfBytesIsNotBelowZero) {
   for (const char* text : {"-1", "lots", "16Ei"}) EXPECT_FALSE(byte_quantity(text)) << text;
 }
 
+TEST(Quantity, OfAnApiServerIsCapped) {
+  for (const char* text : {"1Ei", "9e18", "1e30", "99999999999999999999", "8000Ei"}) {
+    EXPECT_EQ(capped_milli_quantity(text).value(), kMost) << text;
+    EXPECT_EQ(capped_milli_quantity(std::string("-") + text).value(), -kMost) << text;
+  }
+  EXPECT_EQ(capped_whole_quantity("9223372036854775808").value(), kMost);
+  EXPECT_EQ(capped_whole_quantity("1Ei").value(), std::int64_t{1} << 60);
+  EXPECT_EQ(capped_milli_quantity("1.00000000000000000001").value(), 1001);
+  EXPECT_EQ(capped_whole_quantity("12345678901.0000000001").value(), 12'345'678'902);
+  EXPECT_FALSE(capped_milli_quantity("a lot"));
+}
+
 TEST(Quantity, TooLargeForThousandthsMayStillBeWhole) {
   EXPECT_FALSE(milli_quantity("9223372036854775807"));
   EXPECT_FALSE(milli_quantity("10P"));

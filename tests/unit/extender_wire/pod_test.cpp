@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "cluster/extender/wire/reader.h"
 
 namespace pinion::cluster::wire {
@@ -373,6 +375,19 @@ TEST(Pod, TheClassInItsStatusGoesFirst) {
 
 // --- errors
 // --------------------------------------------------------------------------------------
+
+// The API server takes them, so no node is good enough and nobody is refused for it.
+TEST(Pod, AmountsAreCapped) {
+  const auto most = std::numeric_limits<std::int64_t>::max();
+  for (const char* cpu : {"1Ei", "9e18", "1e30", "99999999999999999999"}) {
+    const std::string amounts = std::string(R"({"cpu":")") + cpu + R"(","memory":"8Ei"})";
+    const auto pod = pod_with(mains(R"({"requests":)" + amounts + R"(,"limits":)" + amounts + "}"));
+    ASSERT_TRUE(pod) << pod.error().text;
+    const Resources& resources = pod->containers.at(0).resources;
+    EXPECT_EQ(resources.requests, (Amounts{.cpu_milli = most, .memory_bytes = most})) << cpu;
+    EXPECT_EQ(pod->qos, Qos::kGuaranteed) << cpu;
+  }
+}
 
 struct Bad {
   const char* name;
