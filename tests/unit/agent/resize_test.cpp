@@ -162,7 +162,9 @@ TEST_P(BothFences, ARefusedResizeIsSaidOnceAndAlwaysCounted) {
     const auto effects = node.update(unit, cpu(8000));
     ASSERT_TRUE(effects.reply.refusal);
     EXPECT_EQ(effects.notes.size(), tries == 0 ? 1U : 0U);
-    if (tries == 0) EXPECT_EQ(effects.notes.back().text, "refused a resize");
+    if (tries == 0) {
+      EXPECT_EQ(effects.notes.back().text, "refused a resize");
+    }
     EXPECT_EQ(effects.refused.size(), tries == 0 ? 1U : 0U);
   }
   std::uint64_t refused = 0;

@@ -15,6 +15,7 @@
 #include "cluster/files/fleet_file.h"
 #include "ctl/job/extender_client.h"
 #include "ctl/job/jobs_command.h"
+#include "tests/support/no_cluster.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/certificates.h"
 
@@ -38,19 +39,6 @@ json job_of(int workers) {
   job["metadata"]["annotations"]["pinion.dev/tasks"] = std::to_string(workers);
   return job;
 }
-
-class NoCluster : public cluster::Cluster {
- public:
-  Status bind(const cluster::PodRef& /*pod*/, const std::string& /*node*/,
-              const std::map<std::string, std::string>& /*annotations*/) override {
-    return {};
-  }
-  void wake(const cluster::PodRef& /*pod*/) override {}
-  void nominate(const cluster::PodRef& /*pod*/, const std::string& /*node*/) override {}
-  void open(const cluster::PodRef& /*pod*/, const std::string& /*node*/) override {}
-  void explain(const cluster::PodRef& /*pod*/, const std::string& /*why*/) override {}
-  void warn(const cluster::PodRef& /*pod*/, const std::string& /*why*/) override {}
-};
 
 void read_fleet(Fleet& fleet) {
   const auto nodes = cluster::parse_fleet_file(kFleet);
@@ -119,7 +107,7 @@ class Live : public cluster::Pages {
   }
 
  private:
-  NoCluster cluster_;
+  cluster::NoCluster cluster_;
   cluster::Placing placing_;
   std::atomic<bool> closed_ = false;
   std::unique_ptr<cluster::Server> server_;
