@@ -521,8 +521,10 @@ void Scheduler::tell(JobNews::Kind kind, const Job& job, const std::string& why,
 void Scheduler::tick(std::int64_t now_ms) {
   age(now_ms);
   for (const JobId& id : reserved_.take(now_ms)) withdraw(id, "nobody has started it", now_ms);
-  if (head_ && after(head_->since_ms, settings_.head_ms) <= now_ms) {
-    book_.find(head_->job)->passed_over_ms = now_ms + settings_.head_ms;
+  if (head_until_ms() <= now_ms) {
+    Job& job = *book_.find(head_->job);
+    job.passed_over_ms = now_ms + settings_.head_ms;
+    ++job.times_passed_over;
     defer_endings(now_ms);
     drop_head_room();
     changed_ = true;
@@ -535,8 +537,7 @@ std::optional<std::int64_t> Scheduler::next_ms() const {
   auto next = earlier(reserved_.first_ms(), too_young_.first_ms());
   next = earlier(next, homeless_.first_ms());
   next = earlier(next, fleet_.next_ms(settings_.silent_ms));
-  const std::int64_t head_ms = head_ ? after(head_->since_ms, settings_.head_ms) : kNeverDue;
-  const std::int64_t own = std::min(head_ms, turn_ms_);
+  const std::int64_t own = std::min(head_until_ms(), turn_ms_);
   return own == kNeverDue ? next : earlier(next, own);
 }
 

@@ -45,9 +45,12 @@ struct SchedulerSettings {
   std::int64_t confirm_ms = 300'000;   // from a start until the node's agent reports the container
   std::int64_t silent_ms = kNeverDue;  // a node whose agent says nothing for so long gets nobody
   // Room is held for the first of the queue once it has waited so long, and for so long at most:
-  // then others have their turn, and it is passed over for as long.
+  // then others have their turn, and it is passed over for as long. The next time room is held for
+  // it for twice as long, up to 2^kMostDoublings as long: in the end for longer than the jobs run
+  // that it waits for.
   std::int64_t head_after_ms = 0;
   std::int64_t head_ms = kUnknownTime;
+  static constexpr int kMostDoublings = 6;
 };
 
 // Why a member goes to no other node.
@@ -298,6 +301,7 @@ class Scheduler {
   [[nodiscard]] bool head_room_comes() const;
   void hasten_head(NodeIndex node);
   [[nodiscard]] std::int64_t old_enough_ms(const Job& job) const;
+  [[nodiscard]] std::int64_t head_until_ms() const;
   void keep_head_room(const Job& job, const Gang& gang, const std::vector<NodeIndex>* among,
                       std::int64_t now_ms);
   [[nodiscard]] Gang gang_of(const Job& job, std::span<const Member* const> members) const;

@@ -103,6 +103,16 @@ void Scheduler::hasten_head(NodeIndex ended_on) {
   head_->promised_ms = std::min(head_->promised_ms, *last);
 }
 
+// When others have their turn; kNeverDue: no room is held, or for ever.
+std::int64_t Scheduler::head_until_ms() const {
+  if (!head_) return kNeverDue;
+  const int doublings =
+      std::min(book_.find(head_->job)->times_passed_over, SchedulerSettings::kMostDoublings);
+  const std::int64_t longest = kNeverDue >> doublings;
+  const bool for_ever = settings_.head_ms > longest;
+  return for_ever ? kNeverDue : after(head_->since_ms, settings_.head_ms << doublings);
+}
+
 // From when on room may be kept for it.
 std::int64_t Scheduler::old_enough_ms(const Job& job) const {
   return std::max(after(job.submitted_ms, settings_.head_after_ms), job.passed_over_ms);

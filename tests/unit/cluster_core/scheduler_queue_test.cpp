@@ -474,15 +474,18 @@ class HeldNodeTest : public SchedulerTest {
     const auto& head = limited_.head_room();
     return head ? limited_.fleet().node(head->cpus.begin()->first).name : std::string();
   }
-  // The time of the head passes, and then that of the others.
+  // The time of the head passes, each time twice as long, and then that of the others.
   void pass_over() {
-    now_ += 10'000;
+    now_ += std::exchange(held_ms_, 2 * held_ms_) - 1;
     limited_.tick(now_);
+    EXPECT_TRUE(limited_.head_room());
+    limited_.tick(++now_);
     EXPECT_FALSE(limited_.head_room());
     now_ += 10'000;
   }
 
   Scheduler limited_{SchedulerSettings{.keep_ms = kUnknownTime, .head_ms = 10'000}};
+  std::int64_t held_ms_ = 10'000;
 };
 
 TEST_F(HeldNodeTest, WhoDidNotEndIsNotWaitedForAgainBeforeTheOthers) {

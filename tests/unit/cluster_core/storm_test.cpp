@@ -18,8 +18,11 @@ constexpr int kLargest = 30;  // workers of two CPUs: 60 of the 64 that there ar
 class Storm {
  public:
   // Four jobs have all CPUs, and end one every five minutes. None says how long it runs.
-  explicit Storm(std::int64_t head_after_ms)
-      : core_({.keep_ms = kNeverDue, .confirm_ms = kNeverDue, .head_after_ms = head_after_ms}) {
+  explicit Storm(std::int64_t head_after_ms, std::int64_t head_ms = kNeverDue)
+      : core_({.keep_ms = kNeverDue,
+               .confirm_ms = kNeverDue,
+               .head_after_ms = head_after_ms,
+               .head_ms = head_ms}) {
     for (const char* node : {"a", "b"}) {
       EXPECT_TRUE(core_.report(report_of(node, paper_machine(), kPaperReserved), 0));
     }
@@ -121,6 +124,15 @@ TEST(StormOfJobs, WithRoomHeldForItTheLargestStartsWhenTheFirstHaveEnded) {
     EXPECT_LE(storm.rank(), 12);
     EXPECT_EQ(storm.now_ms(), 20 * kMinute);
   }
+}
+
+// What comes free while room is held goes to others again in their turn; but room is held for
+// longer and longer.
+TEST(StormOfJobs, TheLargestStartsAlsoWhereOthersRunForLongerThanRoomIsHeld) {
+  Storm storm(kMinute, kMinute);
+  storm.run(true, 3000);
+  EXPECT_TRUE(storm.largest_started());
+  EXPECT_LE(storm.rank(), 200);
 }
 
 }  // namespace
