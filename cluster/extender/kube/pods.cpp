@@ -3,6 +3,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/backoff.h"
 #include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
@@ -52,10 +53,10 @@ Result<json> get_patiently(Api& api, const PodRef& pod, const Call& how) {
   const Cancel never;
   const Cancel& cancel = how.cancel == nullptr ? never : *how.cancel;
   const auto until = std::chrono::steady_clock::now() + kLookFor;
-  for (auto pause = kLookPause;; pause *= 2) {
+  for (Backoff backoff(kLookPause, kLookFor);;) {
     auto now = api.get(pod_path(pod.name_space, pod.name), how);
     if (now || now.error().code != Errc::kUnavailable) return now;
-    if (std::chrono::steady_clock::now() >= until || cancel.wait_for(pause)) return now;
+    if (std::chrono::steady_clock::now() >= until || cancel.wait_for(backoff.next())) return now;
   }
 }
 

@@ -191,6 +191,13 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
                      const Job* job = scheduler.book().find(gang);
                      return job != nullptr && job->started;
                    });
+                 },
+             .lacks_members =
+                 [this](const std::string& gang) {
+                   return placing_.look([&](const PodScheduler& scheduler) {
+                     const Job* job = scheduler.book().find(gang);
+                     return job != nullptr && !job->complete();
+                   });
                  }}),
       gate_(placing_, [this] { return closed(); }),
       learnt_(config.learn_profiles ? std::make_unique<LearntProfiles>(

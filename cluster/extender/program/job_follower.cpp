@@ -23,7 +23,10 @@ using nlohmann::json;
 constexpr std::size_t kMostJobs = 100'000;
 // Pods come and go in crowds: a job is not looked at more often.
 constexpr std::chrono::milliseconds kLookRest = 1s;
-constexpr std::chrono::milliseconds kLongestLookPause = 1min;
+constexpr std::chrono::milliseconds kLongestLookPause = 20s;
+// So many jobs are looked at at one time, of one namespace half of them: a call may hang, as where
+// an admission webhook of theirs does.
+constexpr int kLookThreads = 4;
 
 std::string text_of(const wire::PodSpecView& pod, const char* annotation) {
   const auto found = pod.annotations.find(annotation);
@@ -39,8 +42,11 @@ JobFollower::JobFollower(kube::Api& api, Log& log, Asks asks, std::chrono::milli
       queue_({.most = kMostJobs,
               .rest = kLookRest,
               .first_pause = first_pause,
-              .longest_pause = kLongestLookPause},
-             asks_.may_act, [this](const Job& job, const Nothing&) { return follow(job); }) {}
+              .longest_pause = kLongestLookPause,
+              .threads = kLookThreads,
+              .group_of = [](const std::string& name_space) { return name_space; },
+              .most_of_group = kLookThreads / 2},
+             asks_.may_act, [this](const Job& job, const std::string&) { return follow(job); }) {}
 
 JobFollower::~JobFollower() {
   cancel_.cancel();
@@ -56,7 +62,7 @@ void JobFollower::changed(const wire::PodSpecView& pod) {
                 .pod = pod.name,
                 .pod_uid = pod.uid,
                 .uid = pod.controller->uid},
-               Nothing());
+               pod.name_space);
   }
   const auto path = jobs::owner_path(text_of(pod, annotation::kOwner), pod.name_space);
   if (!path) return;
@@ -65,12 +71,15 @@ void JobFollower::changed(const wire::PodSpecView& pod) {
               .gang = gang_of(pod_of(pod), name),
               .group = pod.scheduling_group,
               .priority_class = pod.priority_class},
-             Nothing());
+             pod.name_space);
 }
 
 Worked JobFollower::follow(const Job& job) {
   const Status done = look_at(job);
-  if (done) return Worked::kDone;
+  if (done) {
+    const bool lacks = job.pod.empty() && asks_.lacks_members(gang_called(job));
+    return lacks ? Worked::kAgain : Worked::kDone;
+  }
   const bool again = done.error().code == Errc::kUnavailable;
   log_.warn("what goes with a job cannot be kept",
             {{"job", job.path}, {"why", done.error().text}, {"again", again ? "true" : "false"}});
@@ -110,12 +119,16 @@ Status JobFollower::look_at(const Job& job) {
   return grouped ? mapped : grouped;
 }
 
+std::string JobFollower::gang_called(const Job& job) {
+  if (job.group.empty()) return job.gang;
+  return gang_of_group(group_key(PodGroupApi::kNative, job.name_space, job.group));
+}
+
 // Who comes to a job that has started is to start by itself: others may have ended, of which
 // kube-scheduler knows no more.
 Status JobFollower::keep_group(const Job& job, const json& object, const jobs::CutJob& cut) {
   if (job.group.empty()) return {};
-  const bool started =
-      asks_.started(gang_of_group(group_key(PodGroupApi::kNative, job.name_space, job.group)));
+  const bool started = asks_.started(gang_called(job));
   auto group = jobs::pod_group(object, cut.job, started ? 1 : cut.members(), job.priority_class);
   if (!group || kube::json_text(*group, "metadata", "name") != job.group) return {};  // its user's
   const std::string groups = owned_path("/apis/scheduling.k8s.io/v1beta1", *group, "podgroups");

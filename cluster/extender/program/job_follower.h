@@ -1,5 +1,6 @@
-// Looks at the job objects of gangs that the webhook has cut, whenever their pods come or go: how
-// many workers a job has now, which is not what its pods' template said when it was made; and its
+// Looks at the job objects of gangs that the webhook has cut, whenever their pods come or go, and
+// while some of their pods are still to come: how many workers a job has now, which is not what its
+// pods' template said when it was made, and may change without any pod that comes or goes; and its
 // hostfile, a ConfigMap that is made when the first pod is there, as the job has no uid before, and
 // that follows its size, as its PodGroup does where it has one. Besides, of which MPIJob a launcher
 // is, that its operator owns through a batch Job: the pod is told (annotation::kOwnerUid), so that
@@ -30,10 +31,12 @@ class JobFollower {
     std::function<void(const std::string& gang, int members)> sized;
     // Whether all of a gang have started that start together; of gang_of_group().
     std::function<bool(const std::string& gang)> started;
+    // Whether some members of a gang do not exist yet; of the same, or of gang_of().
+    std::function<bool(const std::string& gang)> lacks_members;
   };
 
-  // What is passed must outlive it. `first_pause`: before what failed is tried again; doubled each
-  // time, up to a minute.
+  // What is passed must outlive it. `first_pause`: before what failed is tried again, or a gang
+  // that lacks members is looked at again; doubled each time, up to 20 s.
   JobFollower(kube::Api& api, Log& log, Asks asks,
               std::chrono::milliseconds first_pause = std::chrono::seconds(1));
   JobFollower(const JobFollower&) = delete;
@@ -57,12 +60,13 @@ class JobFollower {
 
     auto operator<=>(const Job&) const = default;  // NOLINT(modernize-use-nullptr)
   };
-  struct Nothing {};
 
   Worked follow(const Job& job);
   // Errors: as kube/api.h, or of the job; kUnavailable while the ConfigMap of a job of the same
   // name that is gone has not been collected.
   Status look_at(const Job& job);
+  // As `Asks` name it.
+  static std::string gang_called(const Job& job);
   // Errors: kUnavailable whatever is wrong, as the job's pods wait for their group.
   Status keep_group(const Job& job, const nlohmann::json& object, const jobs::CutJob& cut);
   // What goes with the job; `what`: for the log.
@@ -73,7 +77,7 @@ class JobFollower {
   Log& log_;
   const Asks asks_;
   kube::Cancel cancel_;
-  KeyedQueue<Job, Nothing> queue_;  // last: it uses all above
+  KeyedQueue<Job, std::string> queue_;  // the namespace; last: it uses all above
 };
 
 }  // namespace pinion::cluster

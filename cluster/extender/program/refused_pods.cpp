@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kMostRefused = 20'000;
 constexpr std::chrono::milliseconds kEvictionLimit{4s};
 constexpr std::chrono::milliseconds kLongestEvictionPause{5min};
+constexpr int kEvictionThreads = 2;  // of one namespace one: a call may hang
 
 bool comes_back_elsewhere(const wire::PodSpecView& pod) {
   return pod.controller && pod.controller->kind != "DaemonSet" && pod.controller->kind != "Node";
@@ -24,7 +25,10 @@ RefusedPods::RefusedPods(kube::Api& api, Log& log, std::function<bool()> may_act
       options_(std::move(options)),
       queue_({.most = kMostRefused,
               .first_pause = options_.retry,
-              .longest_pause = std::max(options_.retry, kLongestEvictionPause)},
+              .longest_pause = std::max(options_.retry, kLongestEvictionPause),
+              .threads = kEvictionThreads,
+              .group_of = [](const Refused& refused) { return refused.pod.name_space; },
+              .most_of_group = kEvictionThreads / 2},
              std::move(may_act), [this](const std::string& /*uid*/, const Refused& refused) {
                return evict(refused);
              }) {}

@@ -218,7 +218,10 @@ class Pods : public testing::Test {
   std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
   NoCluster cluster_;
   Placing placing_{cluster_, {}, {}, [] { return 0; }, [](const Note&) {}};
-  JobFollower jobs_{*api_, log_, {.may_act = [] { return false; }, .sized = {}, .started = {}}};
+  JobFollower jobs_{
+      *api_,
+      log_,
+      {.may_act = [] { return false; }, .sized = {}, .started = {}, .lacks_members = {}}};
   RefusedPods refused_{*api_, log_, [] { return false; }, {}};
   std::vector<std::string> looked_;
   PodFeed feed_{placing_, jobs_, refused_,

@@ -52,21 +52,23 @@ class JobFollowerTest : public testing::Test {
   void follow(std::chrono::milliseconds first_pause = std::chrono::seconds(1)) {
     follower_ = std::make_unique<JobFollower>(
         *api_, log_,
-        JobFollower::Asks{.may_act =
-                              [this] {
-                                ++asked_;
-                                return leads_.load();
-                              },
-                          .sized =
-                              [this](const std::string& gang, int members) {
-                                EXPECT_EQ(gang, "n/wind o");
-                                members_ = members;
-                              },
-                          .started =
-                              [this](const std::string& gang) {
-                                EXPECT_TRUE(gang.starts_with("podgroup:native:n/pinion-o")) << gang;
-                                return started_.load();
-                              }},
+        JobFollower::Asks{
+            .may_act =
+                [this] {
+                  ++asked_;
+                  return leads_.load();
+                },
+            .sized =
+                [this](const std::string& gang, int members) {
+                  EXPECT_EQ(gang, "n/wind o");
+                  members_ = members;
+                },
+            .started =
+                [this](const std::string& gang) {
+                  EXPECT_TRUE(gang.starts_with("podgroup:native:n/pinion-o")) << gang;
+                  return started_.load();
+                },
+            .lacks_members = [this](const std::string& /*gang*/) { return lacks_.load(); }},
         first_pause);
   }
   std::vector<kube::FakeApiServer::Seen> after(std::size_t requests) {
@@ -78,6 +80,7 @@ class JobFollowerTest : public testing::Test {
   Log log_{"error", LogFormat::kText};
   std::atomic<bool> leads_ = true;
   std::atomic<bool> started_ = false;
+  std::atomic<bool> lacks_ = false;
   std::atomic<int> asked_ = 0;
   std::atomic<int> members_ = 0;
   std::unique_ptr<JobFollower> follower_;
@@ -216,6 +219,37 @@ TEST_F(JobFollowerTest, AStuckJobDelaysNoOther) {
   after(1);
   follower_->changed(member());
   EXPECT_EQ(after(3).at(2).target, kMaps) << "before the stuck one is tried again";
+}
+
+// The calls of a job may hang; those of two jobs of another namespace do, too.
+TEST_F(JobFollowerTest, AJobWhoseCallsHangDelaysNoOther) {
+  const std::pair<std::string, std::string> hanging[] = {{"n", "stuck"}, {"m", "a"}, {"m", "b"}};
+  server_.on(kJob, 200, job(2));
+  server_.on(std::string("POST ") + kMaps, 201, json::object());
+  follow(std::chrono::minutes(1));
+  for (const auto& [name_space, name] : hanging) {
+    server_.gate_on("GET /apis/batch/v1/namespaces/" + name_space + "/jobs/" + name);
+    wire::PodSpecView stuck = member();
+    stuck.name_space = name_space;
+    stuck.annotations["pinion.dev/owner"] = "batch/v1/jobs/" + name;
+    follower_->changed(stuck);
+  }
+  after(std::size(hanging));
+  follower_->changed(member());
+  EXPECT_EQ(after(std::size(hanging) + 2).back().target, kMaps);
+}
+
+// Of 4 pods a quota admits 2; then its user wants no more. No pod comes or goes.
+TEST_F(JobFollowerTest, LooksAgainWhilePodsAreStillToCome) {
+  lacks_ = true;
+  server_.on(kJob, 200, job(4));
+  server_.on(kJob, 200, job(2));
+  server_.on(std::string("POST ") + kMaps, 201, json::object());
+  server_.on(std::string("GET ") + kMap, 200, map_of("o", json::object()));
+  server_.on(std::string("PATCH ") + kMap, 200, json::object());
+  follow(std::chrono::milliseconds(1));
+  follower_->changed(member());
+  EXPECT_TRUE(eventually([&] { return members_ == 2; }));
 }
 
 TEST_F(JobFollowerTest, DoesNothingBeforeItLeads) {
