@@ -57,6 +57,10 @@ enum class Change {
 //     job alone for its gap from then on (declined_until_ms).
 //   - It starts a job with more than its minimum only, and a change needs more than the gap. In
 //     Fig. 2 and here the minimum and the gap themselves are enough.
+//   - It looks at the queue again when a job's launcher is seen to run; the text knows no such
+//     moment. In Fig. 3 a waiting job needs no slot for its launcher; here it does, as in Fig. 2.
+//   - Neither says what becomes of a shrink that fails. Here the others that have made room keep
+//     their new sizes, and what is free is handed out by the next call.
 enum class ElasticPolicy {
   kMin,       // every job is rigid with its minimum
   kMax,       // ... its maximum
@@ -118,6 +122,9 @@ struct ElasticView {
   std::int64_t slots = 0;  // that there are
   std::int64_t now_ms = 0;
   bool freed = false;  // somebody has ended since the last call (kMin .. kElasticFig2)
+  // Who is new may have waited for long: they go by priority, and not in the order of their
+  // arrival.
+  bool have_waited = false;
 };
 
 // A start where the job had no workers, else a shrink or an expand.

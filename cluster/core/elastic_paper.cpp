@@ -14,6 +14,7 @@ class PaperPolicy {
  public:
   PaperPolicy(ElasticPolicy policy, const ElasticView& view)
       : equals_shrink_(policy == ElasticPolicy::kElasticFig2),
+        have_waited_(view.have_waited),
         now_(view.now_ms),
         free_(elastic_free(view)),
         jobs_(view.jobs.begin(), view.jobs.end()) {
@@ -33,9 +34,11 @@ class PaperPolicy {
     for (ElasticJob& job : jobs_) {
       if (job.is_new && job.workers == 0) arrived.push_back(&job);
     }
-    std::sort(arrived.begin(), arrived.end(), [](const ElasticJob* a, const ElasticJob* b) {
-      return std::tuple(a->submitted_ms, a->id) < std::tuple(b->submitted_ms, b->id);
-    });
+    if (!have_waited_) {
+      std::sort(arrived.begin(), arrived.end(), [](const ElasticJob* a, const ElasticJob* b) {
+        return std::tuple(a->submitted_ms, a->id) < std::tuple(b->submitted_ms, b->id);
+      });
+    }
     for (ElasticJob* job : arrived) {
       if (workers_for(*job, free_) == 0 && !make_room(*job)) {
         waits_.push_back(wait_of(*job));
@@ -129,6 +132,7 @@ class PaperPolicy {
   }
 
   const bool equals_shrink_;
+  const bool have_waited_;
   const std::int64_t now_;
   std::int64_t free_;
   std::vector<ElasticJob> jobs_;  // the most urgent first

@@ -249,7 +249,7 @@ std::int64_t room_beside(std::int64_t owed, std::int64_t freed, const ElasticJob
 
 // The paper's policies know two moments: somebody ends, somebody arrives. Who leads now may have
 // missed any of them, so each look is both: what is free goes by priority to all, and then whoever
-// still waits is looked at as if it came now, and may make others shrink.
+// still waits is looked at as if it came now, by priority too, and may make others shrink.
 ElasticDecision decision_for(ElasticPolicy policy, const ElasticKnobs& knobs,
                              std::vector<ElasticJob> jobs, std::int64_t slots,
                              std::int64_t now_ms) {
@@ -265,6 +265,7 @@ ElasticDecision decision_for(ElasticPolicy policy, const ElasticKnobs& knobs,
     job.is_new = job.workers == 0;
   }
   view.freed = false;
+  view.have_waited = true;
   ElasticDecision arrivals = decide(policy, view);
   for (const ElasticStep& step : arrivals.steps) decision.steps.push_back(step);
   decision.waits = std::move(arrivals.waits);

@@ -119,6 +119,17 @@ TEST(ElasticArrival, ByFigure2EqualPriorityShrinksToo) {
               ElementsAre(shrink(2, 8, 2, 3), start(3, 6)));
 }
 
+// The later one is more urgent, and what 1 can give is enough for one of them.
+TEST(ElasticArrival, WhoHasWaitedGoesByPriority) {
+  const std::vector jobs{running(1, 1, 2, 8, 8), arriving(2, 3, 6, 6), arriving(3, 5, 6, 6)};
+  ElasticView view{.jobs = jobs, .slots = 8, .now_ms = kPaperNow};
+  EXPECT_THAT(decide(ElasticPolicy::kElastic, view).steps,
+              ElementsAre(shrink(1, 8, 2, 2), start(2, 6)));
+  view.have_waited = true;
+  EXPECT_THAT(decide(ElasticPolicy::kElastic, view).steps,
+              ElementsAre(shrink(1, 8, 2, 3), start(3, 6)));
+}
+
 TEST(ElasticArrival, NobodyShrinksWhereEvenTheMinimumCannotBeFreed) {
   EXPECT_THAT(arrival(ElasticPolicy::kElastic, 8, {running(1, 1, 6, 8, 8), arriving(2, 5, 4, 8)}),
               IsEmpty());

@@ -64,6 +64,29 @@ TEST(ElasticController, OneOfHigherPriorityGetsRoomWhenPodsAreGone) {
   EXPECT_EQ(cluster.free(), 0);
 }
 
+// Both came while low was within its gap; what it can give is enough for one of them.
+TEST(ElasticController, OfThoseThatWaitTheMoreUrgentGetsRoomFirst) {
+  Cluster cluster(32);
+  cluster.add({.name = "low", .suspended = true});
+  cluster.step();
+  cluster.settle("low");
+  cluster.step();
+  ASSERT_EQ(cluster.workers("low"), 8);
+  for (const auto& [name, priority] : {std::pair("a-first", "3"), std::pair("urgent", "5")}) {
+    cluster.add({.name = name,
+                 .suspended = true,
+                 .annotations = {{annotation::kMinWorkers, "6"},
+                                 {annotation::kMaxWorkers, "6"},
+                                 {annotation::kPriority, priority}}});
+    cluster.wait(1000);
+    EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+  }
+  cluster.wait(200'000);
+  const auto shrinks = cluster.step();
+  ASSERT_THAT(kinds(shrinks), testing::ElementsAre(Kind::kShrink));
+  EXPECT_THAT(shrinks[0].why, HasSubstr("to make room for urgent"));
+}
+
 // What low's pods still hold while they end is enough for high.
 TEST(ElasticController, NobodyShrinksForWhatIsBeingFreed) {
   Cluster cluster(64);
