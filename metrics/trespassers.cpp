@@ -98,18 +98,16 @@ std::string text_of(const Commands& commands, const std::string& cpus) {
     if (texts.size() == kMostCommands) break;
     texts.push_back(command);
   }
-  if (commands.all.size() > texts.size()) {
-    texts.push_back("the same for " + std::to_string(commands.all.size() - texts.size()) + " more");
-  }
+  std::size_t more = commands.all.size() - texts.size();
   const std::string taskset = "taskset -a -p -c " + cpus + " ";
   if (commands.pids.size() == 1) {
     texts.push_back(taskset + commands.pids.front());
   } else if (!commands.pids.empty()) {
     const auto first = std::span(commands.pids).first(std::min(kMostPids, commands.pids.size()));
-    texts.push_back("for p in " + joined(first, " ") +
-                    (first.size() < commands.pids.size() ? " ..." : "") + "; do " + taskset +
-                    "$p; done");
+    texts.push_back("for p in " + joined(first, " ") + "; do " + taskset + "$p; done");
+    more += commands.pids.size() - first.size();
   }
+  if (more > 0) texts.push_back("the same for " + std::to_string(more) + " more");
   return joined(std::span(texts), "; ");
 }
 
