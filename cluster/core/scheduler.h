@@ -1,6 +1,7 @@
 // Who gets which CPUs of the cluster, and when: the jobs, the fleet and the queue in one. Sole
 // owner of them; takes one event at a time. No clock, no thread, no network, and no word of the
-// system that the jobs come from: kube-scheduler, Slurm and a simulation are adapters of this.
+// system that the jobs come from: kube-scheduler and a simulation are adapters of this (Slurm's jobs
+// come as pods).
 //
 // A job is placed when all of its members exist, all at once or not at all. Its CPUs are then
 // reserved: nobody else gets them, and the adapter starts the members there. What comes later to a
