@@ -38,6 +38,7 @@ struct JobSpec {
   int nodes = 0;        // on which its members may be at one time; 0: any number
   std::optional<PlacementPolicy> placement;  // nullopt: the cluster's for this kind of load
   bool service = false;                      // no HPC job
+  std::string at_odds = {};  // its members contradict each other: in what; empty: they do not
 
   bool operator==(const JobSpec&) const = default;
 };
@@ -92,9 +93,9 @@ struct Job {
 
   [[nodiscard]] int count(Member::State state) const;
   [[nodiscard]] int fixed() const;
-  // All members that are to start together exist: it can be planned.
+  // All members that are to start together exist, and say the same: it can be planned.
   [[nodiscard]] bool complete() const {
-    return started || static_cast<int>(members.size()) >= spec.size;
+    return started || (static_cast<int>(members.size()) >= spec.size && spec.at_odds.empty());
   }
   [[nodiscard]] std::string called() const { return spec.owner.name_space + "/" + spec.owner.name; }
 };

@@ -48,7 +48,11 @@ void Scheduler::submit(const JobId& id, JobSpec spec, std::int64_t now_ms) {
   if (job->spec == spec) return;
   const bool same_gang = job->spec.size == spec.size && job->spec.task_groups == spec.task_groups;
   const bool planned_for = job->spec.nodes == spec.nodes && (same_gang || job->started);
-  if (!planned_for) withdraw(id, "the job has changed", now_ms);
+  if (!spec.at_odds.empty() && !job->started) {
+    withdraw(id, spec.at_odds, now_ms);
+  } else if (!planned_for) {
+    withdraw(id, "the job has changed", now_ms);
+  }
   job->spec = std::move(spec);
   note_whole(*job);  // of fewer, enough may be on their way
   requeue(*job);

@@ -36,6 +36,7 @@ std::vector<NodeIndex> all_of(const Fleet& fleet) {
 }
 
 std::string why_incomplete(const Job& job) {
+  if (!job.spec.at_odds.empty()) return job.spec.at_odds;
   return std::to_string(job.members.size()) + " of the " + std::to_string(job.spec.size) +
          " that start together exist";
 }

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::int64_t kPeriod = 100'000;                   // microseconds, the kubelet's
 constexpr std::int64_t kMostMilli = std::int64_t{1} << 40;  // far above any machine
-constexpr int kMaxThreads = 8;                              // of a core, as POWER has
+// No gang of a job begins so: no namespace has a colon.
+constexpr std::string_view kOfGroup = "podgroup:";
+constexpr int kMaxThreads = 8;  // of a core, as POWER has
 
 // As the kubelet will tell the runtime, from which the agent reads what it is entitled to.
 policy::Resources resources_of(const PodContainer& container) {
@@ -211,9 +213,12 @@ void become_member(Demand& demand, std::string gang, int size) {
   demand.size = size;
 }
 
-// No gang of a job begins so: no namespace has a colon.
 std::string gang_of_group(const std::string& group_key) {
-  return "podgroup:" + group_key;
+  return std::string(kOfGroup) + group_key;
+}
+
+bool is_of_group(const std::string& gang) {
+  return gang.starts_with(kOfGroup);
 }
 
 bool is_service(const Pod& pod) {

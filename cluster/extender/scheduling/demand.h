@@ -61,6 +61,8 @@ inline constexpr int kMaxNodes = 1'000'000;  // of pinion.dev/nodes
 [[nodiscard]] std::string job_of_gang(const std::string& gang);
 // The gang that the pods of this PodGroup are.
 [[nodiscard]] std::string gang_of_group(const std::string& group_key);
+// Whether the gang is called so.
+[[nodiscard]] bool is_of_group(const std::string& gang);
 
 // Makes it one of `size` that start together. Precondition: it asks for cores.
 void become_member(Demand& demand, std::string gang, int size);

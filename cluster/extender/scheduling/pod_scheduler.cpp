@@ -294,16 +294,8 @@ PodScheduler::Offer PodScheduler::offer(const Pod& pod, KnownPod& known,
   const std::string& uid = known.pod.uid;
   const JobId gang = known.demand.gang;
   const Job& job = *book().find(gang);
-  if (JobSpec spec = spec_of(known, limits_.scheduler); job.spec != spec) {
-    scheduler_.submit(gang, std::move(spec), now_ms);
-    heed();
-  }
-  if (!job.complete()) {
-    return {
-        .node = {},
-        .text = of(static_cast<int>(job.members.size()), job.spec.size) + " pods of its gang exist",
-        .never = true};
-  }
+  heed_spec(known, now_ms);
+  if (!job.complete()) return {.node = {}, .text = why_incomplete(job), .never = true};
   const bool had = book().member(uid)->state != Member::State::kWaiting;
   const std::vector<NodeIndex> among = known_of(nodes);
   const PlaceAnswer answer = scheduler_.place_member(uid, &among, now_ms);

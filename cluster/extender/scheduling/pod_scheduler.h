@@ -196,6 +196,10 @@ class PodScheduler {
   KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
   KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   void join(KnownPod& known, std::int64_t now_ms);
+  void heed_spec(const KnownPod& known, std::int64_t now_ms);
+  void heed_waiting(const Job& gang, std::int64_t now_ms);
+  [[nodiscard]] std::string contradiction(const Job& gang) const;
+  [[nodiscard]] std::string why_incomplete(const Job& gang) const;
   MemberTerms terms_of(const Pod& pod, const Demand& demand, std::int64_t now_ms);
   void heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_ms);
   void leave(const KnownPod& known, const std::string& why, std::int64_t now_ms);

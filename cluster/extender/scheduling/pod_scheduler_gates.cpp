@@ -95,10 +95,14 @@ void PodScheduler::follow_plan(const JobId& gang) {
   }
 }
 
+// Precondition: it is not complete.
+std::string PodScheduler::why_incomplete(const Job& job) const {
+  if (!job.spec.at_odds.empty()) return job.spec.at_odds;
+  return of(static_cast<int>(job.members.size()), job.spec.size) + " pods of its gang exist";
+}
+
 std::string PodScheduler::why_gated(const Job& job) const {
-  if (!job.complete()) {
-    return of(static_cast<int>(job.members.size()), job.spec.size) + " pods of its gang exist";
-  }
+  if (!job.complete()) return why_incomplete(job);
   const Gates::Gang* gates = gates_.find(job.id);
   if (gates == nullptr) return {};
   if (!gates->others.empty()) {

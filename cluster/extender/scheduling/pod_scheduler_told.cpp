@@ -2,6 +2,7 @@
 #include "cluster/extender/scheduling/pod_scheduler.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -30,6 +31,15 @@ topology::CpuSet without_some(topology::CpuSet cpus, int count,
 std::string left_for(const Demand& demand) {
   if (demand.kind != Demand::Kind::kMember) return "the pod is no member of its gang any more";
   return "the pod is a member of the gang " + called(demand.gang) + " now";
+}
+
+// What each pod says of the whole gang, and by which annotation.
+constexpr std::array kToldOfGang = {annotation::kGangSize, annotation::kNodes,
+                                    annotation::kTaskGroups};
+using ToldOfGang = std::array<int, kToldOfGang.size()>;
+
+ToldOfGang told_of(const JobSpec& spec) {
+  return {spec.size, spec.nodes, spec.task_groups};
 }
 
 // Whether both ask for the same CPUs, of the same containers.
@@ -70,12 +80,66 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
   const bool asks_otherwise = !same_requests(known->demand, demand);
   known->demand = std::move(demand);
   if (book().member(pod.uid) != nullptr) {
-    if (!asks_otherwise) return known;
+    if (!asks_otherwise) {
+      if (is_gang(job_of(*known))) heed_spec(*known, now_ms);
+      return known;
+    }
     leave(*known, "what the pod asks for has changed", now_ms);
   }
   join(*known, now_ms);
   if (is_gang(job_of(*known))) wake_gang(job_of(*known), {});
   return known;
+}
+
+// What its members say of the whole gang holds when all that wait say the same. Until then it is
+// not planned: each question would withdraw the plan of the one before. Precondition: the pod is a
+// member of its job.
+void PodScheduler::heed_spec(const KnownPod& known, std::int64_t now_ms) {
+  const JobId id = job_of(known);
+  const Job& job = *book().find(id);
+  JobSpec spec = spec_of(known, limits_.scheduler);
+  const bool as_known = job.spec.at_odds.empty() && told_of(spec) == told_of(job.spec);
+  if (is_gang(id) && !job.started && !as_known) {
+    if (std::string odds = contradiction(job); !odds.empty()) {
+      spec = job.spec;
+      spec.at_odds = std::move(odds);
+    }
+  }
+  if (job.spec == spec) return;
+  const bool agreed = !job.spec.at_odds.empty() && spec.at_odds.empty();
+  scheduler_.submit(id, std::move(spec), now_ms);
+  heed();
+  if (agreed) wake_gang(id, {});
+}
+
+// The same after a change that is no pod's own.
+void PodScheduler::heed_waiting(const Job& gang, std::int64_t now_ms) {
+  const auto waits = std::find_if(gang.members.begin(), gang.members.end(),
+                                  [](const auto& each) { return !each.second.fixed(); });
+  if (waits != gang.members.end()) heed_spec(*cache_.find(waits->first), now_ms);
+}
+
+// In what those of its members that wait differ; empty: in nothing. The size is their PodGroup's
+// word where they have one, and then no pod's.
+std::string PodScheduler::contradiction(const Job& job) const {
+  std::optional<ToldOfGang> least;
+  std::optional<ToldOfGang> most;
+  for (const auto& [uid, member] : job.members) {
+    if (member.fixed()) continue;
+    const Demand& demand = cache_.find(uid)->demand;
+    const ToldOfGang told{is_of_group(job.id) ? 0 : demand.size, demand.nodes, demand.groups};
+    if (!least) least = most = told;
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      (*least)[i] = std::min((*least)[i], told[i]);
+      (*most)[i] = std::max((*most)[i], told[i]);
+    }
+  }
+  if (!least || least == most) return {};
+  const auto differs = std::mismatch(least->begin(), least->end(), most->begin());
+  return "the pods of its gang differ in " +
+         std::string(kToldOfGang[static_cast<std::size_t>(differs.first - least->begin())]) + ": " +
+         (*differs.first == 0 ? "none" : std::to_string(*differs.first)) + " and " +
+         std::to_string(*differs.second);
 }
 
 // Known by a question. Precondition: it is not turned away.
@@ -95,6 +159,7 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
     scheduler_.submit(job, spec_of(known, limits_.scheduler), now_ms);
   scheduler_.waits_since(job, known.since_ms);
   scheduler_.join(job, known.pod.uid, demand.requests, now_ms, known.terms);
+  if (is_gang(job)) heed_spec(known, now_ms);
 }
 
 // The pods of a gang have the labels of one template.
@@ -132,6 +197,8 @@ void PodScheduler::leave(const KnownPod& known, const std::string& why, std::int
     scheduler_.end(id, now_ms);
     sizes_.erase(id);
     cycles_.end(id);
+  } else if (!job->spec.at_odds.empty()) {  // it may have been the one that differs
+    heed_waiting(*job, now_ms);
   }
   heed();
 }
@@ -179,6 +246,7 @@ void PodScheduler::resize(const JobId& gang, int members, std::int64_t now_ms) {
     demand.groups = std::min(demand.groups, members);
   }
   set_size(gang, members, now_ms);
+  heed_waiting(*job, now_ms);
   wake_gang(gang, {});
 }
 

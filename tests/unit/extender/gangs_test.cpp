@@ -383,5 +383,62 @@ TEST_F(GangsTest, AGangThatNeverFitsAsAWholeIsToldSoOnce) {
   EXPECT_TRUE(pod_scheduler_.take_effects().hopeless.empty());
 }
 
+// Else each question would withdraw the plan of the one before, and plan the whole gang again.
+TEST_F(GangsTest, AGangWhoseMembersContradictEachOtherIsNotPlanned) {
+  struct Case {
+    const char* name;
+    std::map<std::string, std::string> one;  // annotations
+    std::map<std::string, std::string> other;
+    std::string why;
+  };
+  const std::string differ = "the pods of its gang differ in pinion.dev/";
+  const std::vector<Case> cases{
+      {"size", {{"gang-size", "2"}}, {{"gang-size", "3"}}, differ + "gang-size: 2 and 3"},
+      {"nodes", {{"nodes", "1"}}, {{"nodes", "2"}}, differ + "nodes: 1 and 2"},
+      {"nodes of one", {{"nodes", "2"}}, {}, differ + "nodes: none and 2"},
+      {"groups", {{"task-groups", "1"}}, {{"task-groups", "2"}}, differ + "task-groups: 1 and 2"}};
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.name);
+    const auto member = [&](int number, const auto& annotations) {
+      Pod pod = member_of(each.name, number, 2, 2);
+      for (const auto& [name, value] : annotations) pod.annotations["pinion.dev/" + name] = value;
+      return pod;
+    };
+    const Pod first = member(0, each.one);
+    Pod second = member(1, each.one);
+    for (const Pod& pod : {first, second}) pod_scheduler_.seen(pod, now_);
+    const std::string node = filtered(first);
+    ASSERT_NE(node, "") << answer_.why;
+    EXPECT_EQ(bind(first, node, 1).kind, Kind::kHold);
+    const auto planned = pod_scheduler_.gang_counters().planned;
+
+    second = member(1, each.other);
+    pod_scheduler_.seen(second, now_);
+    const std::vector<Answered> refused{{1, false, each.why}};
+    EXPECT_EQ(pod_scheduler_.take_effects().answered, refused);
+    for (const Pod& pod : {first, second, first, second}) {
+      EXPECT_EQ(filtered(pod), "");
+      EXPECT_EQ(answer_.why, each.why);
+    }
+    EXPECT_EQ(pod_scheduler_.gang_counters().planned, planned);
+    EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+
+    second = member(1, each.one);
+    pod_scheduler_.seen(second, now_);
+    EXPECT_EQ(pod_scheduler_.take_effects().wake.size(), 2U) << "they were refused";
+    EXPECT_NE(filtered(first), "") << answer_.why;
+    EXPECT_NE(filtered(second), "") << answer_.why;
+    for (const Pod& pod : {first, second}) pod_scheduler_.gone(pod.uid, now_);
+  }
+}
+
+TEST_F(GangsTest, TheOthersGoOnWhenTheMemberThatContradictsThemIsGone) {
+  for (int i = 0; i < 2; ++i) pod_scheduler_.seen(member_of("j", i, 2, 2), now_);
+  pod_scheduler_.seen(member_of("j", 2, 3, 2), now_);
+  EXPECT_EQ(filtered(member_of("j", 0, 2, 2)), "");
+  pod_scheduler_.gone("j2", now_);
+  EXPECT_NE(filtered(member_of("j", 0, 2, 2)), "") << answer_.why;
+}
+
 }  // namespace
 }  // namespace pinion::cluster

@@ -444,5 +444,19 @@ TEST_F(GatesTest, NoMoreAreOpenedAtATimeThanMayBeHeld) {
   EXPECT_EQ(effects.openings[0].pod.uid, "k0");
 }
 
+// Nobody asks about them, so what their pods say is heeded as they say it.
+TEST_F(GatesTest, AGangIsAsItsPodsSayAfterAChangeOnceAllSayTheSame) {
+  exist_gated("j", 3, 3, 0, 1);
+  EXPECT_EQ(why("j"), "2 of 3 pods of its gang exist");
+  exist_gated("j", 2, 3, 0, 0);
+  tick(6000);
+  EXPECT_EQ(why("j"), "the pods of its gang differ in pinion.dev/gang-size: 2 and 3");
+  EXPECT_EQ(opened(), "");
+  ASSERT_EQ(effects_.explanations.size(), 1U);
+  EXPECT_EQ(effects_.explanations[0].why, why("j"));
+  exist_gated("j", 2, 3, 1, 1);
+  EXPECT_EQ(opened(), "j0@a j1@a");
+}
+
 }  // namespace
 }  // namespace pinion::cluster
