@@ -80,6 +80,8 @@ struct Job {
   bool refused = false;             // for lack of room, since it last changed
   std::uint64_t refused_at = 0;     // after so many changes of the fleet
   std::int64_t again_ms = 0;        // when it is to be tried again
+  std::int64_t rests_ms = 0;        // it has changed itself: it is not tried again before
+  int changed = 0;                  // after each of so many refusals in a row
   std::int64_t passed_over_ms = 0;  // until then no room is held for it
   int times_passed_over = 0;        // after room was held for it, since it was submitted
   // Its members that are to be placed next, by what they ask for.

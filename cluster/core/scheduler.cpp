@@ -10,6 +10,9 @@ namespace {
 
 using State = Member::State;
 
+// Of the rest of a job that changes after each refusal: half a minute with retry_ms of 1 s.
+constexpr int kMostDoublings = 5;
+
 std::vector<Job::Shape> shapes_of(const std::vector<const Member*>& members) {
   std::vector<Job::Shape> shapes;
   for (const Member* member : members) {
@@ -117,6 +120,7 @@ void Scheduler::change_terms(const MemberId& id, MemberTerms terms, std::int64_t
     const bool longer = run > 0 && (terms.run_ms == 0 || terms.run_ms > run);
     if (!terms.same_nodes(member.terms)) {
       withdraw(job.id, "a member of the job may use other nodes", now_ms);
+      job.rests_ms = now_ms + settings_.retry_ms;
     } else if (longer) {
       withdraw(job.id, "a member of the job runs for longer", now_ms);
     }
@@ -161,6 +165,10 @@ void Scheduler::end(const JobId& id, std::int64_t now_ms) {
 void Scheduler::requeue(Job& job) {
   const auto members = job.complete() ? next_members(job) : std::vector<const Member*>();
   hopeless_.erase(job.id);
+  if (job.refused) {
+    const int longer = (1 << std::min(job.changed++, kMostDoublings)) - 1;
+    job.rests_ms = job.again_ms + longer * settings_.retry_ms;
+  }
   job.refused = false;
   job.never.clear();
   job.judged_at = 0;
@@ -267,6 +275,8 @@ std::int64_t Scheduler::try_again(const std::vector<JobId>& jobs, std::int64_t n
     const Job& job = *book_.find(id);
     if (is_refused_again(job, lowest, now_ms)) {
       ++counters_.refused;
+    } else if (now_ms < job.rests_ms) {
+      turn_ms = std::min(turn_ms, job.rests_ms);
     } else if (now_ms >= job.again_ms || id == jobs.front()) {
       place(id, nullptr, now_ms);
     } else {

@@ -270,6 +270,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
     return {.why = job.why = "a container of its members runs already, as its agent says"};
   }
   if (!job.never.empty() && !job.started) return {.never = true, .why = job.why = job.never};
+  if (job.refused) job.changed = 0;
   auto refusal = attempt(job, members, among, now_ms);
   if (refusal && refusal->reason != GangReason::kNever) {
     // What less urgent jobs merely keep goes before anything that runs.
@@ -285,6 +286,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   if (!refusal) {
     ++counters_.placed;
     job.why.clear();
+    job.changed = 0;
     tell(JobNews::Kind::kReserved, job, {}, static_cast<int>(members.size()));
     requeue(job);
     return {.placed = true};

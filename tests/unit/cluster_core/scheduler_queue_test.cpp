@@ -370,6 +370,42 @@ TEST_F(SchedulerTest, WhoIsBehindManyThatHaveNoRoomGetsItsTurn) {
   EXPECT_LT(passes, 30) << "all have been looked at, and nothing has changed since";
 }
 
+// Else whoever changes a large job again and again has the scheduler do nothing but plan it.
+TEST_F(SchedulerTest, AJobThatChangesAfterEachRefusalIsTriedMoreAndMoreSeldom) {
+  Scheduler core({.keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
+  for (const char* node : {"a", "b"}) ASSERT_TRUE(core.report(report_of(node, machine_), now_));
+  const auto join = [&](const JobId& id, const MemberId& member) {
+    core.join(id, member, {request_of(member + "/main", 7)}, now_);
+  };
+  core.submit("runs", {}, now_);
+  join("runs", "runs-0");
+  ASSERT_TRUE(core.place("runs", nullptr, now_).placed);
+  JobSpec two;
+  two.size = 2;
+  core.submit("j", two, now_);
+  for (const char* member : {"j-0", "j-1"}) join("j", member);
+  const auto pass = [&] {
+    now_ += 100;
+    core.take_changed();
+    return core.run_some({"j"}, now_, [] { return true; });
+  };
+  const std::uint64_t before = core.counters().refused;
+  for (int i = 0; i < 300; ++i) {
+    core.leave("j-1", now_);
+    join("j", "j-1");
+    pass();
+  }
+  EXPECT_GE(core.counters().refused - before, 3U);
+  EXPECT_LE(core.counters().refused - before, 7U) << "300 changes in 30 s";
+  core.end("runs", now_);
+  int passes = 0;
+  while (core.queue().contains("j") && ++passes < 400) {
+    const std::int64_t due_ms = pass();
+    EXPECT_TRUE(!core.queue().contains("j") || due_ms != kNeverDue);
+  }
+  EXPECT_LT(passes, 400) << "it has its turn";
+}
+
 TEST_F(SchedulerTest, WhatIsGivenBackWhileManyRestIsForTheFirstOfThem) {
   for (int moment = 0; moment < 10; ++moment) {
     Scheduler core({.depth = 4, .keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
