@@ -84,6 +84,14 @@ struct Job {
   int changed = 0;                  // after each of so many refusals in a row
   std::int64_t passed_over_ms = 0;  // until then no room is held for it
   int times_passed_over = 0;        // after room was held for it, since it was submitted
+  // What was asked when it was refused, where somebody has asked, and what was answered.
+  struct Answered {
+    std::uint64_t among = 0;  // a hash of the nodes, in any order: they are many, and so are jobs
+    std::string head;         // for whom room was held; empty: nobody
+    bool takes_held = false;  // which it might take
+    std::string why;
+  };
+  std::optional<Answered> answered;
   // Its members that are to be placed next, by what they ask for.
   struct Shape {
     topology::Request like;

@@ -229,6 +229,7 @@ class Scheduler {
   struct Counters {
     std::uint64_t placed = 0;   // jobs, and members that came later
     std::uint64_t refused = 0;  // looks at the fleet that found no room
+    std::uint64_t again = 0;    // of these, asked as before with nothing changed: nobody looked
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
@@ -282,6 +283,9 @@ class Scheduler {
   [[nodiscard]] std::optional<GangRefusal> judge(Job& job, const std::vector<Member*>& members);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
+  [[nodiscard]] bool is_asked_again(const Job& job, const std::vector<NodeIndex>* among,
+                                    std::int64_t now_ms) const;
+  void note_answer(Job& job, const std::vector<NodeIndex>* among, std::int64_t now_ms);
   [[nodiscard]] bool any_runs(std::span<const Member* const> waiting) const;
   void make_way(const Member& member, NodeIndex node, std::int64_t now_ms);
   void withdraw_fallen(const std::string& why, std::int64_t now_ms);

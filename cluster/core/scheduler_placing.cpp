@@ -41,6 +41,19 @@ std::string why_incomplete(const Job& job) {
          " that start together exist";
 }
 
+// The same in any order, as kube-scheduler names equal nodes in any. Each is mixed as by SplitMix64
+// (Steele, Lea, Flood 2014).
+std::uint64_t hash_of(const std::vector<NodeIndex>& nodes) {
+  std::uint64_t sum = nodes.size();
+  for (const NodeIndex node : nodes) {
+    std::uint64_t mixed = (static_cast<std::uint64_t>(node) + 1) * 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    sum += mixed ^ (mixed >> 31);
+  }
+  return sum;
+}
+
 FleetView::Leaving leave_of(const Member& member) {
   FleetView::Leaving leaving{.who = member.id, .ids = {}, .requests = member.terms.requests};
   for (const auto& request : member.requests) leaving.ids.push_back(request.id);
@@ -117,7 +130,10 @@ PlaceAnswer Scheduler::place_anew(const std::vector<MemberId>& members,
 }
 
 void Scheduler::prefer(const MemberId& id, const std::string& node) {
-  book_.member(id)->prefers = node;
+  std::string& prefers = book_.member(id)->prefers;
+  if (prefers == node) return;
+  prefers = node;
+  book_.job_of(id)->answered.reset();
 }
 
 bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
@@ -262,6 +278,26 @@ bool Scheduler::any_runs(std::span<const Member* const> waiting) const {
   });
 }
 
+// The same question as that of its last refusal, by another member, and nothing was given back
+// since: kube-scheduler asks about each member of a gang, and each answer would take a whole plan.
+bool Scheduler::is_asked_again(const Job& job, const std::vector<NodeIndex>* among,
+                               std::int64_t now_ms) const {
+  if (among == nullptr || job.started || !job.refused || !job.answered) return false;
+  if (changed_ || job.refused_at != changes_ || !settings_.backfill) return false;
+  return job.answered->among == hash_of(*among) &&
+         job.answered->head == (head_ ? head_->job : JobId()) &&
+         job.answered->takes_held == may_take_head_room(job, now_ms);
+}
+
+void Scheduler::note_answer(Job& job, const std::vector<NodeIndex>* among, std::int64_t now_ms) {
+  job.answered.reset();
+  if (among == nullptr || job.started) return;
+  job.answered = {.among = hash_of(*among),
+                  .head = head_ ? head_->job : JobId(),
+                  .takes_held = may_take_head_room(job, now_ms),
+                  .why = job.why};
+}
+
 PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
                                  const std::vector<NodeIndex>* among, std::int64_t now_ms) {
   if (any_runs(members)) {
@@ -271,6 +307,11 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   }
   if (!job.never.empty() && !job.started) return {.never = true, .why = job.why = job.never};
   if (job.refused) job.changed = 0;
+  if (is_asked_again(job, among, now_ms)) {
+    ++counters_.refused;
+    ++counters_.again;
+    return {.why = job.why = job.answered->why};
+  }
   auto refusal = attempt(job, members, among, now_ms);
   if (refusal && refusal->reason != GangReason::kNever) {
     // What less urgent jobs merely keep goes before anything that runs.
@@ -300,6 +341,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   if (settings_.retry_ms > 0) job.again_ms += settings_.retry_ms - now_ms % settings_.retry_ms;
   const bool never = refusal->reason == GangReason::kNever;
   if (never) tell_if_hopeless(job, members);
+  note_answer(job, never ? nullptr : among, now_ms);
   if (!never) {
     keep_head_room(job, gang_of(job, members), among, now_ms);
   } else if (among == nullptr || (!job.never.empty() && !job.started)) {

@@ -406,6 +406,50 @@ TEST_F(SchedulerTest, AJobThatChangesAfterEachRefusalIsTriedMoreAndMoreSeldom) {
   EXPECT_LT(passes, 400) << "it has its turn";
 }
 
+// kube-scheduler asks about each member of a gang.
+TEST_F(SchedulerTest, TheSameQuestionIsAnsweredWithoutALookWhileNothingIsGivenBack) {
+  Scheduler core({.keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
+  for (const char* node : {"a", "b"}) ASSERT_TRUE(core.report(report_of(node, machine_), now_));
+  const std::vector<NodeIndex> all{core.fleet().find("a"), core.fleet().find("b")};
+  const std::vector<NodeIndex> one{all.front()};
+  const std::vector<NodeIndex> reversed(all.rbegin(), all.rend());
+  const auto job = [&](const JobId& id, int size, int cpus) {
+    JobSpec spec;
+    spec.size = size;
+    core.submit(id, spec, now_);
+    for (int i = 0; i < size; ++i) {
+      const MemberId member = id + "-" + std::to_string(i);
+      core.join(id, member, {request_of(member + "/main", cpus)}, now_);
+    }
+  };
+  job("runs", 1, 7);
+  ASSERT_TRUE(core.place("runs", nullptr, now_).placed);
+  job("j", 2, 7);
+  core.take_changed();
+  const auto asked = [&](const MemberId& member, const std::vector<NodeIndex>& among) {
+    const std::uint64_t before = core.counters().again;
+    EXPECT_FALSE(core.place_member(member, &among, now_).placed);
+    EXPECT_NE(core.book().find("j")->why, "");
+    return core.counters().again > before;
+  };
+  EXPECT_FALSE(asked("j-0", all));
+  const std::string why = core.book().find("j")->why;
+  EXPECT_TRUE(asked("j-1", all));
+  EXPECT_TRUE(asked("j-1", reversed)) << "kube-scheduler names them in any order";
+  EXPECT_EQ(core.book().find("j")->why, why);
+  EXPECT_FALSE(asked("j-0", one)) << "among other nodes";
+  EXPECT_FALSE(asked("j-1", all));
+  core.prefer("j-1", "b");
+  EXPECT_FALSE(asked("j-1", all)) << "it prefers a node now";
+  core.nodes_changed(now_);
+  EXPECT_FALSE(asked("j-0", all)) << "nodes have changed";
+  core.take_changed();
+  EXPECT_FALSE(asked("j-0", all)) << "and so it may still be";
+  EXPECT_TRUE(asked("j-0", all));
+  core.end("runs", now_);
+  EXPECT_TRUE(core.place_member("j-0", &all, now_).placed);
+}
+
 TEST_F(SchedulerTest, WhatIsGivenBackWhileManyRestIsForTheFirstOfThem) {
   for (int moment = 0; moment < 10; ++moment) {
     Scheduler core({.depth = 4, .keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
