@@ -120,7 +120,7 @@ void Scheduler::change_terms(const MemberId& id, MemberTerms terms, std::int64_t
     const bool longer = run > 0 && (terms.run_ms == 0 || terms.run_ms > run);
     if (!terms.same_nodes(member.terms)) {
       withdraw(job.id, "a member of the job may use other nodes", now_ms);
-      job.rests_ms = now_ms + settings_.retry_ms;
+      job.rests_ms = next_turn_ms(now_ms);
     } else if (longer) {
       withdraw(job.id, "a member of the job runs for longer", now_ms);
     }

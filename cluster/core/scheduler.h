@@ -1,7 +1,7 @@
 // Who gets which CPUs of the cluster, and when: the jobs, the fleet and the queue in one. Sole
 // owner of them; takes one event at a time. No clock, no thread, no network, and no word of the
-// system that the jobs come from: kube-scheduler and a simulation are adapters of this (Slurm's jobs
-// come as pods).
+// system that the jobs come from: kube-scheduler and a simulation are adapters of this, and Slurm's
+// jobs come as pods.
 //
 // A job is placed when all of its members exist, all at once or not at all. Its CPUs are then
 // reserved: nobody else gets them, and the adapter starts the members there. What comes later to a
@@ -283,6 +283,7 @@ class Scheduler {
   [[nodiscard]] std::optional<GangRefusal> judge(Job& job, const std::vector<Member*>& members);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
+  [[nodiscard]] std::int64_t next_turn_ms(std::int64_t now_ms) const;
   [[nodiscard]] bool is_asked_again(const Job& job, const std::vector<NodeIndex>* among,
                                     std::int64_t now_ms) const;
   void note_answer(Job& job, const std::vector<NodeIndex>* among, std::int64_t now_ms);

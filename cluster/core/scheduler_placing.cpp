@@ -278,6 +278,12 @@ bool Scheduler::any_runs(std::span<const Member* const> waiting) const {
   });
 }
 
+// All that are tried again are so at the same moments.
+std::int64_t Scheduler::next_turn_ms(std::int64_t now_ms) const {
+  const std::int64_t every = settings_.retry_ms;
+  return every > 0 ? now_ms + every - now_ms % every : now_ms;
+}
+
 // The same question as that of its last refusal, by another member, and nothing was given back
 // since: kube-scheduler asks about each member of a gang, and each answer would take a whole plan.
 bool Scheduler::is_asked_again(const Job& job, const std::vector<NodeIndex>* among,
@@ -337,8 +343,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   job.why = refusal->text;
   job.refused = true;
   job.refused_at = changes_;
-  job.again_ms = now_ms;
-  if (settings_.retry_ms > 0) job.again_ms += settings_.retry_ms - now_ms % settings_.retry_ms;
+  job.again_ms = next_turn_ms(now_ms);
   const bool never = refusal->reason == GangReason::kNever;
   if (never) tell_if_hopeless(job, members);
   note_answer(job, never ? nullptr : among, now_ms);
