@@ -20,7 +20,8 @@ using engine::CpuSet;
 
 constexpr const char* kCpus = "cpuset.cpus";
 constexpr std::size_t kMostWalks = 8;
-constexpr std::size_t kMostOpen = 2 * static_cast<std::size_t>(kMaxGroupDepth);  // directories, of all walks that wait
+constexpr std::size_t kMostOpen =
+    2 * static_cast<std::size_t>(kMaxGroupDepth);  // directories, of all walks that wait
 constexpr int kMostRounds = 3;
 
 bool is_gone(const Status& done) {
