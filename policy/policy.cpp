@@ -403,6 +403,20 @@ std::string not_allowed(const topology::Request& request, const std::set<Privile
   return {};
 }
 
+bool may_share_cores(const Pod& pod) {
+  // NAME, or NAME.CONTAINER.
+  const auto is = [](std::string_view name, std::string_view annotation) {
+    if (!name.starts_with(annotation)) return false;
+    name.remove_prefix(annotation.size());
+    return name.empty() || name.starts_with('.');
+  };
+  return std::none_of(pod.annotations.begin(), pod.annotations.end(), [&](const auto& entry) {
+    const auto& [name, value] = entry;
+    const bool insists = is(name, annotation::kCpus) && value_of(value, kCpus) == Cpus::kExclusive;
+    return insists || is(name, annotation::kLendTo);
+  });
+}
+
 Entitlement entitlement_of(const Pod& pod, const std::string& container_name,
                            const Resources& resources, const Defaults& defaults) {
   Annotations annotations(pod, container_name);

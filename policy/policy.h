@@ -115,6 +115,10 @@ inline constexpr std::array kClassWords{Word<bool>{"hpc", false}, Word<bool>{"se
 [[nodiscard]] Entitlement entitlement_of(const Pod& pod, const std::string& container_name,
                                          const Resources& resources, const Defaults& defaults);
 
+// Whether containers of the pod may run on each other's cores: none of its annotations insists on
+// exclusive CPUs, and none lends them.
+[[nodiscard]] bool may_share_cores(const Pod& pod);
+
 // Why the request is refused whose annotations ask for what `privileges` do not have: one sentence.
 // Empty: they do not.
 [[nodiscard]] std::string not_allowed(const topology::Request& request,

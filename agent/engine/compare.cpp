@@ -96,6 +96,7 @@ void Engine::report_inner(Member& member, const Enforced& result, std::vector<No
 // Whether a partition holds the member's cores now, and who must do it if none does.
 void Engine::report_partition(Member& member, const Enforced& result, std::vector<Note>& notes) {
   if (!result.partition || member.role != Role::kExclusive || is_lent(state_, member)) return;
+  if (has_company(state_, member)) return;
   const bool guards = result.partition_error.empty() && result.partition->cpus == member.own.cpus;
   if (guards) {
     if (!member.guarded) ++counters_.guarded;
@@ -268,12 +269,15 @@ std::vector<Note> Engine::report(const Enforced& result) {
         note(Note::Level::kWarn, "container is gone, its stop was never told", *member));
     const std::string pod_id = member->pod_id;
     const Loans before = loans_of(state_);
+    const Company company_before = company();
     forget(result.id);
     release_if_idle(pod_id);
     Effects effects;  // no answer carries updates
+    leave_pods_without_cores();
     hand_on(effects);
     notes.insert(notes.end(), effects.notes.begin(), effects.notes.end());
     follow_loans(before, {}, notes);
+    follow_company(company_before, {}, notes);
     return notes;
   }
   member->missing = 0;
@@ -292,7 +296,8 @@ std::vector<Note> Engine::report(const Enforced& result) {
   if (!result.found) return notes;
 
   // What a file of nobody's gets from above changes by itself.
-  const bool nobodys = result.inherits && member->role != Role::kExclusive;
+  const bool nobodys = result.inherits && member->role != Role::kExclusive &&
+                       pod_cores(state_, *member).cpus.empty();
   // A lender's record says its own cores.
   const bool runtimes = written_by_runtime(result.cause);
   const bool to_leave = runtimes && is_lent(state_, *member) && matches(*result.found, member->own);

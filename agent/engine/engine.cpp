@@ -71,14 +71,17 @@ Effects Engine::handle(const Event& event) {
                        std::holds_alternative<CreateContainer>(event) ||
                        std::holds_alternative<StopContainer>(event);
   const Loans before = loans_of(state_);
+  const Company company_before = company();
   const Bytes shared_memory = state_.ledger.shared_memory();
   std::visit([&](const auto& e) { on(e, effects); }, event);
   if (effects.reply.refusal) undo_updates(effects);
+  leave_pods_without_cores();
   if (!hand_on(effects)) {
     if (state_.ledger.shared_memory() < shared_memory) offer_cores(effects);
     if (effects.may_update) fence_->answering(state_, effects);
   }
   follow_loans(before, starting(event), effects.notes);
+  follow_company(company_before, starting(event), effects.notes);
   if (update != nullptr && effects.reply.own) {
     std::erase_if(effects.reply.updates,
                   [&](const CpusetUpdate& entry) { return entry.id == update->container.id; });
@@ -144,6 +147,7 @@ PodRecord& Engine::record_of(const Pod& pod) {
     at->second.name_space = pod.name_space;
     at->second.told_milli = milli_cpus(pod.resources);
     at->second.milli = at->second.told_milli;
+    at->second.shares = policy::may_share_cores(pod);
   }
   return at->second;
 }
@@ -178,6 +182,7 @@ void Engine::note_start(Member& member, Life life) {
 void Engine::leave_cores(Member& member, Role role) {
   if (member.guarded) state_.leave_partition(member, member.own.cpus);
   member.role = role;
+  if (role == Role::kShared) member.of_pod = false;
   if (!member.started()) state_.note_unstarted_change();
   count_memory(member);
   member.unbound = member.unbound || !member.own.mems.empty();
@@ -219,6 +224,8 @@ void Engine::leave_unplaced(Member& member, const Entitlement& entitlement, std:
   ++counters_.unplaced;
   if (entitlement.kind != Entitlement::Kind::kExclusive) return;
   member.role = Role::kWaiting;
+  const PodRecord& record = state_.pods.find(member.pod_id)->second;
+  member.of_pod = is_of_pod(record, member, entitlement.request.cpus);
   freed_ = true;  // its own may be free, and only what its pod's others will ask for is not
 }
 
@@ -349,8 +356,11 @@ std::optional<std::string> Engine::find_place(Member& member, const Entitlement&
                                               const Pod& pod, Effects& effects) {
   Entitlement::Kind kind = entitlement.kind;
   std::string why = entitlement.text;
+  bool of_pod = false;
   if (kind == Entitlement::Kind::kExclusive) {
-    why = beyond_its_pod(record_of(pod), member, entitlement.request);
+    const PodRecord& record = record_of(pod);
+    of_pod = is_of_pod(record, member, entitlement.request.cpus);
+    why = beyond_its_pod(record, member, entitlement.request);
     if (!why.empty()) {
       kind = entitlement.demands ? Entitlement::Kind::kRefused : Entitlement::Kind::kShared;
     }
@@ -359,12 +369,13 @@ std::optional<std::string> Engine::find_place(Member& member, const Entitlement&
     return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), why, effects);
   }
   if (kind == Entitlement::Kind::kShared) {
-    place_shared(member, why, pod, effects);
+    place_shared(member, of_pod ? &entitlement.request : nullptr, why, pod, effects);
     return std::nullopt;
   }
   if (const auto refusal = reserve(member, entitlement, pod)) {
     return count_refusal(member, *refusal, effects);
   }
+  member.of_pod = of_pod;
   ++counters_.exclusive_placed;
   Note line = note(Note::Level::kInfo, "exclusive", member);
   line.fields.emplace_back("cpus", member.own.cpus.to_string());
@@ -377,11 +388,18 @@ std::optional<std::string> Engine::find_place(Member& member, const Entitlement&
   return std::nullopt;
 }
 
-void Engine::place_shared(Member& member, const std::string& why, const Pod& pod,
-                          Effects& effects) {
+// `of_pod`: what it asks for where it may share the cores of its pod.
+void Engine::place_shared(Member& member, const topology::Request* of_pod, const std::string& why,
+                          const Pod& pod, Effects& effects) {
   member.role = Role::kShared;
+  member.of_pod = false;
   member.shared_why = why;
   member.trouble.clear();
+  if (of_pod != nullptr) {
+    member.request = *of_pod;
+    member.request.id = member.claim;
+    join_pod(member, why);
+  }
   trim_kept(member, pod);
   for (const Member* other : state_.members_of(member.pod_id)) {  // their pod's quota is due again
     if (lifts_quota(*other) && other->started()) state_.work.push(other->id, Cause::kResize);
@@ -389,7 +407,7 @@ void Engine::place_shared(Member& member, const std::string& why, const Pod& pod
   ++counters_.shared_placed;
   Note line = note(Note::Level::kInfo, "shared", member);
   line.fields.emplace_back("cpus", target_of(member).cpus.to_string());
-  line.fields.emplace_back("why", why);
+  line.fields.emplace_back("why", member.shared_why);
   effects.notes.push_back(std::move(line));
 }
 

@@ -11,6 +11,7 @@
 #include "agent/engine/kept_cores.h"
 #include "agent/engine/loans.h"
 #include "agent/engine/state.h"
+#include "agent/engine/with_pod.h"
 
 namespace pinion::engine {
 
@@ -159,7 +160,8 @@ class Engine {
                                    Effects& effects);
   std::optional<std::string> find_place(Member& member, const Entitlement& entitlement,
                                         const Pod& pod, Effects& effects);
-  void place_shared(Member& member, const std::string& why, const Pod& pod, Effects& effects);
+  void place_shared(Member& member, const topology::Request* of_pod, const std::string& why,
+                    const Pod& pod, Effects& effects);
   void undo_updates(Effects& effects);
   void count_memory(Member& member);
   Bytes leave_out_memory(Member& member);
@@ -229,6 +231,16 @@ class Engine {
   void follow_loans(const Loans& before, std::string_view starting, std::vector<Note>& notes);
   void say_loans(const Loans& ended, const Loans& begun, std::vector<Note>& notes);
 
+  // follow_company.cpp
+  [[nodiscard]] static bool is_of_pod(const PodRecord& pod, const Member& member, int cpus);
+  void join_pod(Member& member, std::string why);
+  static void note_guest(Member& member);
+  Company company();
+  void leave_pods_without_cores();
+  bool join_where_found(Member& member, const topology::Request& request, const CpuSet& seen);
+  bool joins_instead(Member& member);
+  void follow_company(const Company& before, std::string_view starting, std::vector<Note>& notes);
+
   // machine_change.cpp
   std::vector<Member*> adopt_on_changed_machine(bool same_nodes);
 
@@ -275,6 +287,7 @@ class Engine {
   Counters counters_;
   std::unique_ptr<Fence> fence_;
   bool freed_ = false;            // a claim was given back since cores were last offered
+  bool any_with_pod_ = false;     // somebody may run with its pod; false: nobody does
   std::vector<KeptCores> saved_;  // by an agent before this one, until all containers are known
 };
 

@@ -5,6 +5,7 @@
 
 #include "agent/engine/loans.h"
 #include "agent/engine/quota.h"
+#include "agent/engine/with_pod.h"
 
 namespace pinion::engine {
 namespace {
@@ -65,6 +66,10 @@ std::string_view to_string(Cause cause) {
 
 Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
   if (member.role == Role::kExclusive && !is_lent(state, member)) return member.own;
+  if (Cpuset cores = pod_cores(state, member); !cores.cpus.empty()) {
+    if (cores.mems.empty() && member.unbound) cores.mems = state.topology.memory_nodes();
+    return cores;
+  }
   const CpuSet reserved = state.ledger.reserved() & state.topology.online;
   const bool on_reserved = state.ledger.strict() && member.system && !reserved.empty();
   const CpuSet open = state.keeper_of(member) != nullptr ? state.open_to_all({}) : pool;

@@ -126,9 +126,10 @@ std::unique_ptr<Fence> make_partition_fence(PartitionKinds kinds);
 // back late.
 std::unique_ptr<Fence> make_runtime_fence(const State& state);
 
-// What the member's file is to say: its own unless that is lent, or the pool and what is lent to it
-// (the reserved CPUs for a system container under strict reservation; all that are open to anybody
-// for one that a QoS group keeps off). The memory nodes of what is lent are among the borrower's.
+// What the member's file is to say: its own unless that is lent, or its pod's, or the pool and what
+// is lent to it (the reserved CPUs for a system container under strict reservation; all that are
+// open to anybody for one that a QoS group keeps off). The memory nodes of what is lent are among
+// the borrower's.
 [[nodiscard]] Cpuset target(const State& state, const Member& member, const CpuSet& pool);
 
 // What the file of a QoS group is to say: all CPUs where it does not keep anybody off, because a

@@ -1,6 +1,7 @@
 #include "agent/engine/fence_leaf.h"
 
 #include "agent/engine/loans.h"
+#include "agent/engine/with_pod.h"
 
 namespace pinion::engine {
 namespace {
@@ -34,7 +35,8 @@ void LeafFence::allocated_running(State& state, Effects& /*effects*/) {
 }
 
 void LeafFence::starting(State& state, const Member& member) {
-  if (member.role == Role::kExclusive) evict(state, member.id);
+  const bool on_cores = member.role == Role::kExclusive || !pod_cores(state, member).cpus.empty();
+  if (on_cores) evict(state, member.id);
   state.work.push(member.id, Cause::kStart);  // when its cores are clear
 }
 

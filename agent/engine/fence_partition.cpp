@@ -1,12 +1,13 @@
 #include "agent/engine/fence_leaf.h"
 #include "agent/engine/loans.h"
+#include "agent/engine/with_pod.h"
 
 namespace pinion::engine {
 namespace {
 
 // Files of shared containers say every CPU that is open to anybody; what a partition holds is not
 // in effect there, by the kernel's doing. Only what should be a partition and is not, and what is
-// lent and so cannot be one of the lender's, is held as by the leaf fence.
+// lent or shared in a pod and so cannot be one container's, is held as by the leaf fence.
 class PartitionFence final : public LeafFence {
  public:
   explicit PartitionFence(PartitionKinds kinds) : kinds_(kinds) {}
@@ -16,7 +17,7 @@ class PartitionFence final : public LeafFence {
   [[nodiscard]] bool makes_partitions() const override { return true; }
 
   [[nodiscard]] CpuSet held(const State& state) const override {
-    CpuSet held = lent_cpus(state);
+    CpuSet held = lent_cpus(state) | cpus_with_pods(state);
     for (const auto& [id, member] : state.members) {
       if (member.role == Role::kExclusive && !member.unguarded_why.empty()) {
         held |= member.own.cpus;
@@ -37,7 +38,8 @@ class PartitionFence final : public LeafFence {
   // The kernel moves the others.
   void allocated_running(State& /*state*/, Effects& /*effects*/) override {}
   void starting(State& state, const Member& member) override {
-    if (is_lent(state, member)) evict(state, member.id);
+    const bool in_company = has_company(state, member) || !pod_cores(state, member).cpus.empty();
+    if (is_lent(state, member) || in_company) evict(state, member.id);
     state.work.push(member.id, Cause::kStart);
   }
 
@@ -68,7 +70,8 @@ class PartitionFence final : public LeafFence {
 
  private:
   [[nodiscard]] static bool is_partition(const State& state, const Member& member) {
-    return member.role == Role::kExclusive && !is_lent(state, member);
+    return member.role == Role::kExclusive && !is_lent(state, member) &&
+           !has_company(state, member);
   }
 
   [[nodiscard]] Partition::Kind kind_for(const Member& member) const {

@@ -109,7 +109,8 @@ std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
       .request = request,
       .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
       .why = decision.why,
-      .part = saved.part};
+      .part = saved.part,
+      .of_pod = saved.container != kRest && record.shares && is_all_of(record, saved.count)};
   if (record.milli) trim_rest(pod);
   return {};
 }
@@ -117,6 +118,12 @@ std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
 void Engine::restore_kept(const Pod& pod, const KeptCores& saved, Effects& effects) {
   const Claim* there = state_.ledger.find(claim_id(pod.id, saved.container));
   if (there != nullptr && saved.cpus.is_subset_of(there->cpus)) return;  // it runs there again
+  // Or another one that shared them does.
+  const auto& members = state_.members_of(pod.id);
+  const bool shared = std::any_of(members.begin(), members.end(), [&](const Member* one) {
+    return one->role == Role::kExclusive && one->of_pod && saved.cpus.is_subset_of(one->own.cpus);
+  });
+  if (shared && saved.container != kRest) return;
   const std::string why = keep_again(pod, saved);
   const CpuSet cpus =
       why.empty() ? record_of(pod).kept().find(saved.container)->second.own.cpus : saved.cpus;

@@ -1,6 +1,7 @@
 #include "agent/engine/loans.h"
 
 #include "agent/engine/fence.h"
+#include "agent/engine/with_pod.h"
 
 namespace pinion::engine {
 namespace {
@@ -59,7 +60,9 @@ CpuSet rightful(const State& state, const Member& member) {
     return claim == nullptr ? CpuSet() : claim->cpus;
   };
   CpuSet cpus = member.pending ? claimed(reserve_id(member.id)) : CpuSet();
-  if (member.role != Role::kExclusive) return cpus | borrowed(state, member);
+  if (member.role != Role::kExclusive) {
+    return cpus | borrowed(state, member) | pod_cores(state, member).cpus;
+  }
   return is_lent(state, member) ? cpus : cpus | claimed(member.claim);
 }
 

@@ -28,8 +28,8 @@ struct Loan {
 // All that is lent to the member.
 [[nodiscard]] CpuSet borrowed(const State& state, const Member& member);
 
-// Of the claims, the CPUs that the member's file may have: its own, or those lent to it, and those
-// that a pending update has reserved.
+// Of the claims, the CPUs that the member's file may have: its own, those lent to it or those of
+// its pod that it shares, and those that a pending update has reserved.
 [[nodiscard]] CpuSet rightful(const State& state, const Member& member);
 
 // All loans of this moment, by the lender's id.

@@ -35,7 +35,8 @@ void Engine::leave_to_pod(Member& member) {
   kept = {.request = member.request,
           .own = member.own,
           .why = member.why,
-          .since = state_.kept_revision()};
+          .since = state_.kept_revision(),
+          .of_pod = member.of_pod};
   leave_cores(member, Role::kShared);
   const auto& members = state_.members_of(member.pod_id);
   freed_ = freed_ || std::any_of(members.begin(), members.end(), [&](const Member* one) {
@@ -88,6 +89,7 @@ bool Engine::regain(Member& member, const topology::Request& request) {
   if (kept == pod->second.kept().end()) return false;
   const topology::Request& before = kept->second.request;
   if (before.cpus != request.cpus || before.memory != request.memory) return false;
+  member.of_pod = member.of_pod || kept->second.of_pod;
   run_on(member, std::move(state_.change_kept(pod->second).extract(kept).mapped()));
   return true;
 }
@@ -287,7 +289,8 @@ bool Engine::hand_on(Effects& effects) {
 void Engine::offer_cores(Effects& effects) {
   std::vector<const Member*> served;
   for (auto& [id, member] : state_.members) {
-    if (member.role != Role::kWaiting || member.pending || !place_anew(member)) continue;
+    if (member.role != Role::kWaiting || member.pending) continue;
+    if (joins_instead(member) || !place_anew(member)) continue;
     served.push_back(&member);
     ++counters_.exclusive_placed;
     Note line = note(Note::Level::kInfo, "got cores that it was waiting for", member);

@@ -17,7 +17,8 @@ std::optional<std::int64_t> whole_of(const PodRecord& pod) {
     const auto stated = milli_cpus(member->resources);
     if (!stated) continue;
     most = std::max(most, *stated);
-    const bool its_own = stated != pod.told_milli && !policy::requests_less(member->resources);
+    const bool its_own =
+        stated != pod.told_milli && !member->of_pod && !policy::requests_less(member->resources);
     if (its_own) requested += *stated;
   }
   return std::max(most, requested);
@@ -40,7 +41,7 @@ Use use_of(const PodRecord& pod, std::int64_t whole, const Member* except) {
     if (size.role == Role::kExclusive) {
       use.exclusive += kMilli * size.request.cpus;
     } else {
-      (stated < whole ? use.shared : use.pods) += stated;
+      (stated < whole && !size.of_pod ? use.shared : use.pods) += stated;
     }
   }
   for (const auto& [name, kept] : pod.kept()) {
@@ -77,12 +78,26 @@ std::string beyond_its_pod(const PodRecord& pod, const Member& member,
          " of them";
 }
 
+bool leaves(const PodRecord& pod, const Member& member, int cpus) {
+  const auto whole = whole_of(pod);
+  if (!whole) return false;
+  const Use use = use_of(pod, *whole, &member);
+  return *whole - use.exclusive - use.kept >= kMilli * cpus;
+}
+
+bool is_all_of(const PodRecord& pod, int cpus) {
+  const auto whole = whole_of(pod);
+  if (!whole) return false;
+  const std::int64_t milli = kMilli * cpus;
+  return milli == pod.told_milli || milli == pod.milli || milli >= *whole;
+}
+
 // One that has all of the pod's states none of its own, or is alone.
-void note_resize(PodRecord& pod, const Resources& before, const Resources& after) {
-  const auto from = milli_cpus(before);
+void note_resize(PodRecord& pod, const Member& member, const Resources& after) {
+  const auto from = milli_cpus(member.resources);
   const auto to = milli_cpus(after);
   if (!pod.milli || !from || !to) return;
-  const bool all = from == pod.told_milli || from == pod.milli;
+  const bool all = member.of_pod || from == pod.told_milli || from == pod.milli;
   // One that stated more than its pod has was never counted in that.
   const std::int64_t others = all ? 0 : *pod.milli - (*from > *pod.milli ? 0 : *from);
   pod.milli = std::min(others + *to, policy::kMostMilliCpus);

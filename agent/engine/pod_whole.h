@@ -20,7 +20,15 @@ namespace pinion::engine {
 [[nodiscard]] std::string beyond_its_pod(const PodRecord& pod, const Member& member,
                                          const topology::Request& request);
 
-// What the pod has as a whole goes with its containers' sizes.
-void note_resize(PodRecord& pod, const Resources& before, const Resources& after);
+// Whether the pod has so many CPUs left, besides those that its other containers have for
+// themselves and those that it keeps for such as have ended.
+[[nodiscard]] bool leaves(const PodRecord& pod, const Member& member, int cpus);
+
+// Whether so many CPUs are all that the pod has as a whole: one that states them states none of its
+// own, or is alone.
+[[nodiscard]] bool is_all_of(const PodRecord& pod, int cpus);
+
+// What the pod has as a whole goes with the member's size.
+void note_resize(PodRecord& pod, const Member& member, const Resources& after);
 
 }  // namespace pinion::engine

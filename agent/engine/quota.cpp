@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/engine/loans.h"
+#include "agent/engine/with_pod.h"
 
 namespace pinion::engine {
 namespace {
@@ -44,7 +45,9 @@ PodQuota pod_target(const State& state, const Member& of) {
   for (const Member* member : state.members_of(of.pod_id)) {
     if (lifts_quota(*member)) pod.exclusive += member->request.cpus;
     pod.borrows = pod.borrows || !borrowed(state, *member).empty();
-    others = others || (member->role != Role::kExclusive && policy::milli_cpus(member->resources));
+    const bool on_cores =
+        member->role == Role::kExclusive || !pod_cores(state, *member).cpus.empty();
+    others = others || (!on_cores && policy::milli_cpus(member->resources));
   }
   const auto record = state.pods.find(of.pod_id);
   if (record == state.pods.end()) {
@@ -93,7 +96,8 @@ bool lifts_quota(const Member& member) {
 
 bool lifts_quota(const State& state, const Member& member) {
   if (lifts_quota(member)) return true;
-  return member.resources.quota.value_or(0) > 0 && !borrowed(state, member).empty();
+  if (member.resources.quota.value_or(0) <= 0) return false;
+  return !borrowed(state, member).empty() || !pod_cores(state, member).cpus.empty();
 }
 
 std::optional<QuotaTarget> quota_target(const State& state, const Member& member) {

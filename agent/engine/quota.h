@@ -1,8 +1,8 @@
 // The CFS quota beside exclusive CPUs. A rank with a quota of as many CPUs as it holds is throttled
 // whenever its threads together run a moment ahead of it, on cores that nobody else may use. So
 // it has none, as with the kubelet since 1.33, and neither has its pod where all of the pod's limit
-// is exclusive. One that borrows cores has none either, nor its pod: a quota counts all CPUs
-// together, so any would stop it on the lent ones too. Pure.
+// is exclusive, also where its containers share these. One that borrows cores has none either, nor
+// its pod: a quota counts all CPUs together, so any would stop it on the lent ones too. Pure.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ namespace pinion::engine {
 // put back.
 [[nodiscard]] bool lifts_quota(const Member& member);
 
-// The same of a container with lent cores, whatever its shares say.
+// The same of a container with lent cores, or on those of its pod, whatever its shares say.
 [[nodiscard]] bool lifts_quota(const State& state, const Member& member);
 
 // What its files are to say; nullopt: they are of no concern.

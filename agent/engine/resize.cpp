@@ -58,6 +58,7 @@ std::optional<std::string> Engine::resize(Member& member, const Entitlement& ent
   if (entitlement.kind == Entitlement::Kind::kShared) {
     if (member.role == Role::kWaiting) member.trouble.clear();
     member.shared_why = entitlement.text;
+    member.of_pod = false;
     if (std::exchange(member.role, Role::kShared) != Role::kExclusive) return std::nullopt;
     member.unbound = member.unbound || !member.own.mems.empty();
     member.own = {};
@@ -126,7 +127,7 @@ std::optional<std::string> Engine::agree(Member& member, const Resources& after,
   for (const auto& [name, kept] : record.kept()) {
     pending.kept_before.push_back({name, kept, *state_.ledger.find(kept.request.id)});
   }
-  if (after != member.resources) note_resize(record, member.resources, after);
+  if (after != member.resources) note_resize(record, member, after);
   if (auto refusal = resize(member, entitlement, pod, effects)) {
     record.milli = milli;
     Note& line = effects.notes.back();

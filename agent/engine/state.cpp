@@ -1,6 +1,7 @@
 #include "agent/engine/state.h"
 
 #include "agent/engine/loans.h"
+#include "agent/engine/with_pod.h"
 
 namespace pinion::engine {
 
@@ -274,6 +275,7 @@ std::optional<std::string> broken_invariant(const State& state, const CpuSet& po
   if (state.shared().empty()) return "the shared set is empty";
   if (pool.empty()) return "the fence's pool is empty";
   if (pool.intersects(held)) return "the fence's pool touches a claim";
+  if (auto broken = broken_company(state, pool, held)) return broken;
   return broken_loan(state, pool, held);
 }
 

@@ -69,7 +69,13 @@ struct Size {
   std::string shared_why;     // kShared: why it has no CPUs alone
   std::string trouble;        // why it is not as it should be; empty when it is
   Role role = Role::kShared;
+  // It states as many CPUs as its pod has as a whole, so it shares the pod's cores: its own with
+  // others, or theirs, see with_pod.h.
+  bool of_pod = false;
   bool unbound = false;  // its memory was bound to its cores' NUMA nodes, and is so no more
+
+  // It runs on the cores that its pod's containers share, as far as there are some.
+  [[nodiscard]] bool with_pod() const { return role == Role::kShared && of_pod; }
 };
 
 // Cores that a pod holds for a container that does not run: one that has ended and may come again,
@@ -80,6 +86,7 @@ struct Kept {
   topology::Why why;
   int part = 0;  // of those to come: CPUs of the pod's first container, as the others may ask for
   std::uint64_t since = 0;  // kept_revision() when its container ended
+  bool of_pod = false;      // as in Size
 };
 
 // An update to which the engine has agreed, and of which the runtime has not said yet that it is
@@ -175,6 +182,8 @@ struct PodRecord {
   // and as they are since its containers were resized. nullopt: not told.
   std::optional<std::int64_t> told_milli;
   std::optional<std::int64_t> milli;
+  // No container of it insists on cores of its own, and none lends them.
+  bool shares = true;
   // An agent before this one has left what it keeps: which of its containers have ended and are not
   // removed yet is not known, so only its sandbox tells that none of them comes again.
   bool restored = false;
@@ -280,7 +289,8 @@ struct State {
 
 // The first broken rule of the state as a sentence, or nothing: pods and names list their
 // containers, claims correspond one to one to exclusive members, what pods keep and what updates
-// have reserved, nobody runs on what another holds, no claim touches a reserved or offline CPU,
+// have reserved, nobody runs on what another pod's holds, or one of its own pod that does not share
+// its cores, no claim touches a reserved or offline CPU,
 // shared memory is counted right, the shared set and `pool` are not empty and touch no claim; of
 // the claims only `held` count against the pool.
 [[nodiscard]] std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,

@@ -84,7 +84,12 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
   const bool lifted = member.qos == Qos::kGuaranteed && container.resources.quota.value_or(0) < 0;
   // And of one that borrows, whose loan may have ended meanwhile.
   const bool borrowing = member.qos == Qos::kGuaranteed && member.lending.borrows;
-  member.unlimited = member.unlimited || lifted || borrowing;
+  // And of one that ran with its pod.
+  const PodRecord& pod = state_.pods.find(member.pod_id)->second;
+  const auto milli = milli_cpus(member.resources);
+  const bool sharing = member.qos == Qos::kGuaranteed && pod.shares && pod.members.size() > 1 &&
+                       milli && milli == pod.told_milli;
+  member.unlimited = member.unlimited || lifted || borrowing || sharing;
   const auto record = CpuSet::parse(container.resources.cpus);
   if (record && !record->empty()) {
     const auto mems = NodeSet::parse(container.resources.mems);
@@ -105,6 +110,7 @@ bool Engine::adopt(Member& member, const topology::Request& request, const Cpuse
   if (decision == nullptr) return false;
   const std::uint64_t not_met = counters_.preferred_not_met;
   assign(member, request, *decision);
+  member.of_pod = is_of_pod(state_.pods.find(member.pod_id)->second, member, request.cpus);
   counters_.preferred_not_met = not_met;  // was counted when it was placed
   ++counters_.kept;
   return true;
@@ -158,7 +164,8 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     Cpuset record;                        // where the runtime's record has it
     std::optional<KeptCores> saved = {};  // of a lender: `seen`, whatever its file says
     bool unproven = false;  // of a lender: `seen` is its record, and its file is another
-    std::tuple<bool, bool, bool, bool, bool> doubt = {};
+    bool yields = false;    // to others of its pod
+    std::tuple<bool, bool, bool, bool, bool, bool> doubt = {};
   };
   std::vector<Candidate> candidates;
   std::set<std::string> shared;  // where containers run that hold nothing
@@ -190,6 +197,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     } else {
       if (member.role == Role::kWaiting) member.trouble.clear();
       member.role = Role::kShared;
+      member.of_pod = false;
       member.shared_why = std::move(entitlement.text);
       count_memory(member);
       if (member.started()) shared.insert(seen.cpus.to_string());  // else its record is an old pool
@@ -221,12 +229,24 @@ void Engine::on(const Synchronize& event, Effects& effects) {
 
   // The surest first: those that run before those only created, whose record is old by now, and
   // last those that stand exactly where a shared container stands, because they found no cores.
+  // One that stands where others of its pod do, and elsewhere too, or states all of its pod's CPUs
+  // where others state their own, may share cores with its pod: those come before it.
   // Where memory is bound, it comes before what others may use.
   for (Candidate& candidate : candidates) {
     const bool among_shared = shared.contains(candidate.seen.cpus.to_string());
     const bool bound = candidate.entitlement.request.memory_policy == topology::MemoryPolicy::kBind;
-    candidate.doubt = {among_shared, candidate.unproven, !candidate.member->started(),
-                       candidate.saved.has_value(), !bound};
+    candidate.yields =
+        std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+          if (other.pod != candidate.pod || &other == &candidate) return false;
+          const bool covers = !other.seen.cpus.empty() && other.seen.cpus != candidate.seen.cpus &&
+                              other.seen.cpus.is_subset_of(candidate.seen.cpus);
+          const PodRecord& record = record_of(*candidate.pod);
+          const bool states_all = is_all_of(record, candidate.entitlement.request.cpus) &&
+                                  !is_all_of(record, other.entitlement.request.cpus);
+          return covers || states_all;
+        });
+    candidate.doubt = {among_shared,     candidate.unproven,          !candidate.member->started(),
+                       candidate.yields, candidate.saved.has_value(), !bound};
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });
@@ -238,7 +258,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
       const Candidate& candidate = *it;
       topology::Request before = candidate.entitlement.request;
       const bool beyond =
-          among_shared(candidate) &&
+          (among_shared(candidate) || candidate.member->with_pod()) &&
           !beyond_its_pod(record_of(*candidate.pod), *candidate.member, before).empty();
       if (candidate.saved && candidate.saved->count != before.cpus) {
         before.cpus = candidate.saved->count;
@@ -260,6 +280,11 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     if (!candidate.saved || candidate.member->role != Role::kExclusive) continue;
     resize_unseen(*candidate.member, candidate.member->resources, *candidate.pod, effects);
   }
+  std::erase_if(unplaced, [&](const Candidate* candidate) {
+    Member& member = *candidate->member;
+    return member.started() && !candidate->entitlement.demands &&
+           join_where_found(member, candidate->entitlement.request, candidate->seen.cpus);
+  });
   for (const Candidate* candidate : unplaced) {
     untold.insert(candidate->member->id);
     place_running(*candidate->member, candidate->entitlement, *candidate->pod, candidate->seen.cpus,

@@ -175,6 +175,32 @@ TEST_P(RandomLife, WithLendersAndBorrowers) {
   }
 }
 
+// Containers of a pod that state all of its CPUs are on its cores, and nobody else is.
+TEST_P(RandomLife, WithContainersThatShareTheirPodsCores) {
+  for (const FenceKind fence : kFences) {
+    for (const bool lend : {false, true}) {
+      SimOptions options;
+      options.fence = fence;
+      options.settings = GetParam().settings;
+      options.share = true;
+      options.lend = lend;
+      options.tamper = lend;
+      options.no_partition = 10;
+      options.events = 1'200;
+      for (options.seed = 1; options.seed <= seeds(); ++options.seed) {
+        Sim sim(GetParam().machine, options);
+        sim.run();
+        SCOPED_TRACE(trace(options));
+        EXPECT_EQ(sim.fault(), "");
+        if (GetParam().machine.online.count() > 8) EXPECT_GT(sim.done().count("guests"), 0U);
+        if (GetParam().machine.online.count() > 64 && !lend) {
+          EXPECT_GT(sim.done().count("guests over a restart"), 0U);
+        }
+      }
+    }
+  }
+}
+
 // It believes what it is told, and comes to no harm: after the runtime's next list all is in order.
 TEST_P(RandomLife, WhereTheRuntimeTellsWrongPods) {
   for (const bool lend : {false, true}) {

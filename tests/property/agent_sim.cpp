@@ -55,6 +55,7 @@ Effects Sim::handle(const engine::Event& event, const std::string& what) {
     broken("the pool is not a part of the shared set");
   }
   check_loans();
+  check_company();
   return effects;
 }
 
@@ -191,11 +192,13 @@ void Sim::quiet_moment(int pieces) {
 
 // --- the rules
 
-// Nobody's file but the container's own, or its borrower's, touches its cores.
+// Nobody's file but the container's own, its borrower's or those of its pod touches its cores.
 void Sim::check_alone(const Id& id) {
   const Member* member = engine_.state().find(id);
   if (!writes() || member == nullptr) return;
   if (member->role != Role::kExclusive) {
+    const CpuSet cores = pod_cores(engine_.state(), *member).cpus;
+    if (!cores.empty()) check_others(id, cores, {});
     for (const auto& [lender, loan] : loans_) {
       if (loan.borrower == id) check_others(lender, loan.cpus, id);
     }
@@ -211,8 +214,10 @@ void Sim::check_alone(const Id& id) {
 }
 
 void Sim::check_others(const Id& id, const CpuSet& cores, const Id& borrower) {
+  const auto whose = containers_.find(id);
   for (const auto& [other, sim] : containers_) {
     if (other == borrower || sim.tampered) continue;
+    if (whose != containers_.end() && may_share(whose->second, sim) && shares(other)) continue;
     if (other == id && borrower.empty()) continue;
     if (mistold(sim)) continue;  // its file is looked for below another pod's group
     const std::string group = policy::qos_group_of(sim.pod.cgroup_parent);
@@ -293,6 +298,73 @@ void Sim::check_loans() {
     }
     if (engine_.state().keeper_of(member) != nullptr) continue;
     if ((target.cpus & lent) != due[id]) broken(id + " has what is lent to another");
+  }
+}
+
+// As their pod says, of which the runtime tells how many CPUs it has as a whole.
+bool Sim::may_share(const SimContainer& one, const SimContainer& other) const {
+  if (one.pod.id != other.pod.id || !policy::milli_cpus(one.pod.resources)) return false;
+  for (const auto& [name, value] : one.pod.annotations) {
+    if (name.starts_with("pinion.dev/lend-to") || value == "exclusive") return false;
+  }
+  return one.container.id != other.container.id;
+}
+
+// Or it was told of another pod.
+bool Sim::shares(const Id& id) const {
+  const Member* member = engine_.state().find(id);
+  if (member == nullptr) return false;
+  return member->with_pod() || (member->role == Role::kExclusive && member->of_pod);
+}
+
+// All CPUs of its pod, as that was told, and has always done so.
+bool Sim::states_all(const Member& member) const {
+  const SimContainer& one = containers_.at(member.id);
+  const auto all = policy::milli_cpus(one.pod.resources);
+  return all && *all % 1000 == 0 && policy::milli_cpus(member.resources) == all &&
+         !policy::requests_less(member.resources) && !member.pending && !one.update && !one.changed;
+}
+
+// There is another attempt of it, which may have its cores.
+bool Sim::is_replaced(const Member& member) const {
+  for (const Member* other : engine_.state().members_of(member.pod_id)) {
+    if (other != &member && other->name == member.name) return true;
+  }
+  return false;
+}
+
+// After every event: who runs on the cores of another is of its pod, and who is to share them does.
+void Sim::check_company() {
+  const engine::State& state = engine_.state();
+  const CpuSet pool = engine_.pool();
+  for (const auto& [id, member] : state.members) {
+    const auto here = containers_.find(id);
+    if (member.role != Role::kShared || here == containers_.end() || options_.mistell) continue;
+    const CpuSet target = engine::target(state, member, pool).cpus;
+    CpuSet mates;
+    bool due = false;
+    for (const auto& [other_id, other] : state.members) {
+      const auto there = containers_.find(other_id);
+      if (other.role != Role::kExclusive) continue;
+      if (there == containers_.end()) {  // it is made this moment
+        if (other.pod_id == member.pod_id) mates |= other.own.cpus;
+        continue;
+      }
+      if (may_share(here->second, there->second)) {
+        mates |= other.own.cpus;
+        due = due || (states_all(member) && states_all(other));
+      } else if (state.keeper_of(member) == nullptr && target.intersects(other.own.cpus) &&
+                 !loans_.contains(other_id) && options_.fence != engine::FenceKind::kPartition) {
+        broken(id + " is to run on the cores of " + other_id);
+      }
+    }
+    const auto& annotations = here->second.pod.annotations;
+    const bool may =
+        !annotations.contains("pinion.dev/cpus") && !annotations.contains("pinion.dev/borrow");
+    const bool beside = member.with_pod() && target.is_subset_of(mates);
+    const bool replaced = is_replaced(member);
+    if (due && may && !replaced && !beside) broken(id + " is not to share its pod's cores");
+    if (beside) ++done_["guests"];
   }
 }
 

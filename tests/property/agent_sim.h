@@ -24,6 +24,7 @@ struct SimContainer {
   engine::Applied file;                          // from kStarting on
   bool tampered = false;                         // its file was changed behind the agent's back
   std::optional<engine::Resources> update = {};  // that the runtime is still at work on
+  bool changed = false;  // it was resized, or another attempt was made beside it
 };
 
 struct SimOptions {
@@ -31,6 +32,7 @@ struct SimOptions {
   engine::Settings settings;
   bool tamper = false;   // somebody else writes files
   bool lend = false;     // some pods lend their cores, and some borrow
+  bool share = false;    // some pods state CPUs as a whole, which their containers share
   bool mistell = false;  // the runtime tells wrong pods, unknown ones, and things twice
   int no_partition = 0;  // one in so many partitions cannot be made; 0: all can
   int no_group = 0;      // one in so many writes to a QoS group fails
@@ -97,6 +99,13 @@ class Sim {
   void check_alone(const Id& id);
   void check_others(const Id& id, const engine::CpuSet& cores, const Id& borrower);
   void check_loans();
+  void check_company();
+  [[nodiscard]] bool may_share(const SimContainer& one, const SimContainer& other) const;
+  [[nodiscard]] bool shares(const Id& id) const;
+  [[nodiscard]] bool is_replaced(const engine::Member& member) const;
+  [[nodiscard]] bool has_host(const engine::Member& guest) const;
+  [[nodiscard]] bool knows_pod(const engine::Pod& pod) const;
+  [[nodiscard]] bool states_all(const engine::Member& member) const;
   [[nodiscard]] Id borrower_of(const engine::Member& lender) const;
   void check_all_files();
   void check_waiting();

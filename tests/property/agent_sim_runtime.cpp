@@ -62,7 +62,7 @@ engine::Resources Sim::some_request(Qos qos) {
 
 engine::Pod Sim::some_pod() {
   // A further container of a pod that exists, now and then.
-  if (!containers_.empty() && roll(4) == 0) return pick().pod;
+  if (!containers_.empty() && roll(options_.share ? 2 : 4) == 0) return pick().pod;
   static const Qos kClasses[] = {Qos::kGuaranteed, Qos::kGuaranteed, Qos::kGuaranteed,
                                  Qos::kBurstable,  Qos::kBestEffort, Qos::kUnknown};
   engine::Pod pod = make_pod("p" + std::to_string(next_++), kClasses[roll(6)]);
@@ -87,6 +87,11 @@ engine::Pod Sim::some_pod() {
     pod.annotations[std::string("pinion.dev/") + name] = value;
   }
   if (options_.lend) lend_or_borrow(pod);
+  if (options_.share && roll(2) == 0) {
+    pod.cgroup_parent = make_pod(pod.uid).cgroup_parent;
+    pod.resources = cpu(1000 * (1 + roll(4)));
+    if (roll(2) == 0) pod.annotations.clear();
+  }
   handle(engine::PodEvent{engine::PodEvent::Kind::kRun, pod}, "podrun " + pod.name);
   return pod;
 }
@@ -137,13 +142,21 @@ void Sim::create() {
 
 void Sim::create(const engine::Pod& pod, const std::string& name) {
   // Mostly as the attempt before asked.
-  const auto fresh = some_request(policy::qos_of(pod.cgroup_parent));
+  auto fresh = some_request(policy::qos_of(pod.cgroup_parent));
+  // The kubelet gives one that states no CPUs those of its pod.
+  if (options_.share && policy::milli_cpus(pod.resources) && roll(4) != 0) {
+    const std::int64_t memory = roll(2) == 0 ? 0 : std::int64_t{1} << 28;
+    fresh = cpu(*policy::milli_cpus(pod.resources), memory);
+  }
   auto& request = requests_.try_emplace({pod.id, name}, fresh).first->second;
   if (roll(5) == 0) request = fresh;
   engine::Container container = attempt(pod, name, request);
   // No kubelet starts a second attempt beside one that lives, but somebody may by hand.
   const bool beside = has_live_namesake({pod, container, Phase::kCreated, "", {}, false});
   if (beside && roll(20) != 0) return;
+  for (auto& [id, one] : containers_) {
+    if (one.pod.id == pod.id && one.container.name == name) one.changed = true;
+  }
   engine::Kept kept;
   if (const auto record = engine_.state().pods.find(pod.id);
       record != engine_.state().pods.end() && record->second.kept().contains(name)) {
@@ -197,6 +210,7 @@ void Sim::update(SimContainer& sim, const engine::Pod& told) {
   } else {
     wanted = some_request(policy::qos_of(sim.pod.cgroup_parent));
   }
+  if (options_.share && roll(2) == 0) wanted = cpu(1000 * (1 + roll(4)));
   const std::string id = sim.container.id;
   const Member* before = told.id == sim.pod.id ? known(sim) : nullptr;
   const CpuSet cores = before == nullptr ? CpuSet() : before->own.cpus;
@@ -231,6 +245,7 @@ void Sim::update(SimContainer& sim, const engine::Pod& told) {
 
 // The whole record is applied; now and then nobody hears of it.
 void Sim::do_update(SimContainer& sim, const engine::Pod& told) {
+  sim.changed = true;
   sim.container.resources = *std::exchange(sim.update, std::nullopt);
   if (sim.phase == Phase::kRunning) {
     sim.file.cpus = parsed(sim.container.resources.cpus, machine_.online);
@@ -276,6 +291,25 @@ bool Sim::knows_size(const SimContainer& sim) const {
   return member != nullptr && !grows &&
          policy::milli_cpus(member->resources) == policy::milli_cpus(record) &&
          policy::stated_memory(member->resources) == policy::stated_memory(record);
+}
+
+// Another of its pod lives on the cores that it shares.
+bool Sim::has_host(const Member& guest) const {
+  const auto& members = engine_.state().members_of(guest.pod_id);
+  return std::any_of(members.begin(), members.end(),
+                     [&](const Member* one) { return has_company(engine_.state(), *one); });
+}
+
+// All of the pod's containers are as the agent knows them, and where it wants them.
+bool Sim::knows_pod(const engine::Pod& pod) const {
+  return std::all_of(containers_.begin(), containers_.end(), [&](const auto& entry) {
+    const SimContainer& one = entry.second;
+    if (one.pod.id != pod.id || one.phase == Phase::kExited) return true;
+    const Member* member = known(one);
+    const bool there = one.phase != Phase::kRunning || member == nullptr ||
+                       one.file.cpus == engine_.target_of(*member).cpus;
+    return there && !one.tampered && !one.update && knows_size(one) && !has_live_namesake(one);
+  });
 }
 
 void Sim::stop(SimContainer& sim) {
@@ -415,9 +449,14 @@ void Sim::restart_agent() {
   std::map<Id, CpuSet> before;
   for (const auto& [id, sim] : containers_) {
     const Member* member = known(sim);
-    if (sim.phase == Phase::kRunning && member != nullptr && member->role == Role::kExclusive &&
-        sim.file.cpus == member->own.cpus && knows_size(sim)) {
+    const bool runs = sim.phase == Phase::kRunning && member != nullptr && knows_size(sim);
+    const CpuSet shared = runs ? pod_cores(engine_.state(), *member).cpus : CpuSet();
+    if (runs && member->role == Role::kExclusive && sim.file.cpus == member->own.cpus) {
       before[id] = member->own.cpus;
+    } else if (!shared.empty() && sim.file.cpus == shared && knows_pod(sim.pod) &&
+               has_host(*member)) {
+      before[id] = shared;
+      ++done_["guests over a restart"];
     }
     // What a lender has lent is saved.
     const auto loan = loans_.find(id);
@@ -452,10 +491,13 @@ void Sim::restart_agent() {
   for (const engine::KeptCores& one : placed ? std::vector<engine::KeptCores>() : kept) {
     check_kept(one);
   }
+  // Which of those that share cores holds them may change.
   for (const auto& [id, cores] : before) {
-    if (engine_.state().find(id)->own.cpus != cores) {
-      broken(id + " lost " + cores.to_string() + " in a restart and has " +
-             engine_.state().find(id)->own.cpus.to_string());
+    const Member& member = *engine_.state().find(id);
+    const CpuSet shared = pod_cores(engine_.state(), member).cpus;
+    const CpuSet& has = shared.empty() ? member.own.cpus : shared;
+    if (shared.empty() ? has != cores : !cores.is_subset_of(has)) {
+      broken(id + " lost " + cores.to_string() + " in a restart and has " + has.to_string());
     }
   }
 }

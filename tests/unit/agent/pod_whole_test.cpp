@@ -1,10 +1,12 @@
 // Pods are admitted whole: what is held for containers to come, where, and never more than there
 // is.
 #include "agent/engine/engine.h"
+#include "agent/engine/quota.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "tests/support/machine.h"
@@ -267,6 +269,262 @@ TEST_P(BothFences, APodNeverHasMoreThanItStates) {
       node.run(unit);
     }
     EXPECT_EQ(node.taken().count(), shares == 4096U ? 4 : 0);
+  }
+}
+
+// --- containers that share their pod's cores
+
+const Member& member(const Driver& node, const Unit& unit) {
+  return *node.engine.state().find(unit.id());
+}
+
+Cpuset wanted(const Driver& node, const Unit& unit) {
+  return node.engine.target_of(member(node, unit));
+}
+
+// A pod of four CPUs as a whole, and those of its containers that state none.
+struct SharingPod {
+  Pod pod = whole_pod("p", 4);
+  Unit host = part(pod, "sidecar", 4);
+  Unit guest = part(pod, "main", 4);
+};
+
+TEST_P(BothFences, ContainersThatStateAllOfTheirPodShareItsCores) {
+  Driver node(xeon_snc2(), GetParam());
+  const Unit other = shared("other");
+  node.run(other);
+  const SharingPod p;
+  const CpuSet cores = node.run(p.host);
+  ASSERT_EQ(cores.count(), 4);
+  const auto created = node.create(p.guest);
+  EXPECT_EQ(created.fatal, "");
+  ASSERT_TRUE(created.reply.own);
+  EXPECT_EQ(created.reply.own->cpus, cores);
+  EXPECT_EQ(created.reply.own->mems, member(node, p.host).own.mems);
+  node.start(p.guest);
+  EXPECT_EQ(node.run(part(p.pod, "third", 4)), cores);
+  EXPECT_EQ(node.taken(), cores) << "once";
+  EXPECT_EQ(member(node, p.guest).shared_why, kWithPod);
+  EXPECT_FALSE(wanted(node, other).cpus.intersects(cores));
+  EXPECT_FALSE(node.run(rank("rank", 4)).intersects(cores));
+}
+
+TEST_P(BothFences, WhichContainersDoNotShareTheirPodsCores) {
+  struct Case {
+    const char* name;
+    void (*change)(SharingPod& p);
+    const char* why;  // empty: it is refused
+  };
+  const Case cases[] = {
+      {"it asks for shared CPUs",
+       [](SharingPod& p) { p.pod.annotations["pinion.dev/cpus.main"] = "shared"; },
+       "it asked for shared CPUs"},
+      {"it insists on its own",
+       [](SharingPod& p) { p.pod.annotations["pinion.dev/cpus.main"] = "exclusive"; }, ""},
+      {"the other insists on its own",
+       [](SharingPod& p) { p.pod.annotations["pinion.dev/cpus.sidecar"] = "exclusive"; },
+       "its pod has 4 CPUs as a whole, and its other containers leave 0 of them"},
+      {"the pod lends its cores",
+       [](SharingPod& p) { p.pod.annotations["pinion.dev/lend-to.sidecar"] = "vc/main"; },
+       "its pod has 4 CPUs as a whole, and its other containers leave 0 of them"},
+      {"the pod borrows cores",
+       [](SharingPod& p) { p.pod.annotations["pinion.dev/borrow"] = "true"; },
+       "its pod has 4 CPUs as a whole, and its other containers leave 0 of them"},
+      {"the other states CPUs of its own",
+       [](SharingPod& p) { p.host.container.resources = cpu(2000); },
+       "its pod has 4 CPUs as a whole, and its other containers leave 2 of them"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Driver node(xeon_snc2(), GetParam());
+    SharingPod p;
+    c.change(p);
+    p.host.pod = p.guest.pod = p.pod;
+    const CpuSet cores = node.run(p.host);
+    EXPECT_FALSE(cores.empty());
+    const auto created = node.create(p.guest);
+    EXPECT_EQ(created.reply.refusal.has_value(), *c.why == '\0');
+    if (created.reply.refusal) continue;
+    EXPECT_EQ(member(node, p.guest).shared_why, c.why);
+    EXPECT_FALSE(wanted(node, p.guest).cpus.intersects(cores));
+  }
+}
+
+// It crashes, and comes again.
+TEST_P(BothFences, ThePodKeepsItsCoresWhileOthersRunThere) {
+  Driver node(xeon_snc2(), GetParam());
+  const SharingPod p;
+  const CpuSet cores = node.run(p.host);
+  node.run(p.guest);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(node.stop(p.host).fatal, "");
+    EXPECT_EQ(wanted(node, p.guest).cpus, cores);
+    EXPECT_EQ(node.taken(), cores);
+    EXPECT_EQ(node.run(p.host), cores);
+    node.stop(p.guest);
+    EXPECT_EQ(node.run(p.guest), cores);
+  }
+  node.tell(p.host, ContainerEvent::Kind::kRemove);
+  EXPECT_EQ(wanted(node, p.guest).cpus, cores);
+  EXPECT_EQ(node.end(p.guest).fatal, "");
+  EXPECT_EQ(node.taken().count(), 0);
+}
+
+TEST_P(BothFences, WhoSharesItsPodsCoresFollowsAResize) {
+  Driver node(xeon_snc2(), GetParam());
+  SharingPod p;
+  node.run(p.host);
+  node.run(p.guest);
+  EXPECT_EQ(node.update(p.host, cpu(6000)).fatal, "");
+  EXPECT_EQ(node.own(p.host).count(), 6);
+  EXPECT_EQ(wanted(node, p.guest).cpus, node.own(p.host));
+  node.update(p.guest, cpu(6000));
+  EXPECT_EQ(wanted(node, p.guest).cpus, node.own(p.host));
+  EXPECT_EQ(node.taken().count(), 6);
+  for (const Unit& unit : {p.guest, p.host}) EXPECT_EQ(node.update(unit, cpu(2000)).fatal, "");
+  EXPECT_EQ(node.own(p.host).count(), 2);
+  EXPECT_EQ(wanted(node, p.guest).cpus, node.own(p.host));
+  EXPECT_EQ(node.taken().count(), 2);
+}
+
+TEST_P(BothFences, WhoSharesItsPodsCoresGetsSomeWhenTheOtherGivesThemUp) {
+  Driver node(xeon_snc2(), GetParam());
+  const SharingPod p;
+  node.run(p.host);
+  node.run(p.guest);
+  EXPECT_EQ(node.update(p.host, cpu(3500)).fatal, "");
+  EXPECT_EQ(node.own(p.host).count(), 0);
+  EXPECT_EQ(node.own(p.guest).count(), 4);
+  EXPECT_EQ(node.taken().count(), 4);
+}
+
+TEST_P(BothFences, WhoSharesItsPodsCoresMovesWithThem) {
+  Driver node(laptop(), GetParam());  // 8 CPUs
+  const SharingPod p;
+  const CpuSet cores = node.run(p.host);
+  node.run(p.guest);
+  topology::Topology less = laptop();
+  less.offline = cores.lowest(1);
+  less.online -= less.offline;
+  EXPECT_EQ(node.handle(MachineChanged{less}).fatal, "");
+  EXPECT_EQ(node.own(p.host).count(), 4);
+  EXPECT_EQ(wanted(node, p.guest).cpus, node.own(p.host));
+  less.offline = cpus("3-7");
+  less.online = cpus("0-2");
+  EXPECT_EQ(node.handle(MachineChanged{less}).fatal, "");
+  EXPECT_EQ(node.taken().count(), 0);
+  EXPECT_EQ(wanted(node, p.guest).cpus, node.engine.pool());
+  EXPECT_EQ(node.handle(MachineChanged{laptop()}).fatal, "");
+  EXPECT_EQ(node.taken().count(), 4);
+  EXPECT_EQ(wanted(node, p.guest).cpus, wanted(node, p.host).cpus);
+  EXPECT_EQ(wanted(node, p.guest).cpus, node.taken());
+}
+
+// All that a new agent has is where they run, in whatever order they are listed.
+TEST_P(BothFences, WhoSharesItsPodsCoresDoesSoAfterARestart) {
+  struct Case {
+    const char* name;
+    bool host_first;
+    int now = 4;  // CPUs that they state, after a resize of which the sandbox does not tell
+    bool host_lives = true;
+  };
+  const Case cases[] = {{"as they came", true},
+                        {"the other way round", false},
+                        {"grown", true, 6},
+                        {"shrunk", false, 2},
+                        {"the first one has ended", true, 4, false}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Driver node(xeon_snc2(), GetParam());
+    SharingPod p;
+    p.pod.pid = 1;
+    p.host.pod = p.guest.pod = p.pod;
+    node.run(p.host);
+    node.run(p.guest);
+    if (c.now != 4) {
+      for (Unit* unit : {&p.host, &p.guest}) {
+        node.update(*unit, cpu(1000 * c.now));
+        unit->container.resources = cpu(1000 * c.now);
+      }
+    }
+    if (!c.host_lives) node.stop(p.host);
+    const Cpuset cores = wanted(node, p.guest);
+    ASSERT_EQ(cores.cpus.count(), c.now);
+    std::vector<Unit> units = {p.guest};
+    if (c.host_lives) units.insert(c.host_first ? units.begin() : units.end(), p.host);
+    Synchronize list = all_running(units);
+    for (const Unit& unit : units) {
+      list.files[unit.id()] = Applied{.cpus = cores.cpus, .mems = cores.mems};
+    }
+    for (const bool again : {false, true}) {  // and the runtime's, after the agent's
+      if (!again) {
+        const auto kept = node.engine.kept();
+        node.engine = Engine(xeon_snc2(), {}, GetParam());
+        node.engine.restore(kept);
+      }
+      const auto effects = node.handle(list);
+      EXPECT_EQ(effects.fatal, "");
+      for (const Note& line : effects.notes) EXPECT_NE(line.level, Note::Level::kWarn) << line.text;
+      EXPECT_EQ(node.taken(), cores.cpus);
+      for (const Unit& unit : units) EXPECT_EQ(wanted(node, unit).cpus, cores.cpus);
+    }
+    if (!c.host_lives) {
+      EXPECT_EQ(node.run(p.host), cores.cpus);
+    }
+  }
+}
+
+TEST(SharedInPods, NoQuotaStopsThemOnTheirCores) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  const SharingPod p;
+  node.run(p.host);
+  node.run(p.guest);
+  const auto quota = [&](const Unit& unit) {
+    return quota_target(node.engine.state(), member(node, unit));
+  };
+  ASSERT_TRUE(quota(p.guest));
+  EXPECT_EQ(quota(p.guest)->own, CpuQuota());
+  EXPECT_EQ(quota(p.guest)->pod.exclusive, 4);
+  node.stop(p.host);
+  EXPECT_EQ(quota(p.guest)->own, CpuQuota());
+  EXPECT_EQ(quota(p.guest)->pod.exclusive, 4);
+  node.update(p.guest, cpu(3500));
+  ASSERT_TRUE(quota(p.guest));
+  EXPECT_EQ(quota(p.guest)->own, CpuQuota{350'000});
+  EXPECT_EQ(quota(p.guest)->pod.exclusive, 0);
+}
+
+TEST(SharedInPods, NoPartitionKeepsThemOffTheirCores) {
+  for (const bool isolate : {false, true}) {
+    SCOPED_TRACE(isolate);
+    Settings settings;
+    settings.partition_kinds = PartitionKinds::kAsked;
+    settings.defaults.privileges = {Privilege::kIsolated};
+    Driver node(xeon_snc2(), FenceKind::kPartition, settings);
+    const Unit other = shared("other");
+    node.run(other);
+    SharingPod p;
+    if (isolate) p.pod.annotations["pinion.dev/isolation"] = "isolated";
+    p.host.pod = p.guest.pod = p.pod;
+    const CpuSet cores = node.run(p.host);
+    ASSERT_TRUE(member(node, p.host).guarded);
+    EXPECT_TRUE(wanted(node, other).cpus.intersects(cores));
+    const auto created = node.create(p.guest);
+    ASSERT_EQ(created.unguard.size(), 1U) << "before the runtime makes it";
+    EXPECT_EQ(created.unguard[0].cpus, cores);
+    EXPECT_FALSE(wanted(node, other).cpus.intersects(cores));
+    EXPECT_TRUE(std::any_of(created.now.begin(), created.now.end(),
+                            [&](const Enforce& piece) { return piece.id == other.id(); }));
+    const auto& line = created.notes.back();
+    EXPECT_EQ(line.text, "no partition, as others of its pod share its cores");
+    EXPECT_EQ(line.level, isolate ? Note::Level::kWarn : Note::Level::kInfo);
+    node.obey(created);
+    node.start(p.guest);
+    EXPECT_FALSE(member(node, p.host).guarded);
+    EXPECT_FALSE(node.engine.pool().intersects(cores));
+    node.obey(node.stop(p.guest));
+    node.drain();
+    EXPECT_TRUE(member(node, p.host).guarded) << "it is alone again";
   }
 }
 

@@ -227,11 +227,11 @@ TEST(Quota, ARestartedAgentTakesThePodsFromThePod) {
   EXPECT_EQ(part->pod, (PodQuota{.exclusive = 0, .stated = CpuQuota{250'000}}));
 }
 
-// What the kubelet gives both is the limit that the pod states, spec.resources.
 TEST(Quota, ASharedContainerBesideBringsThePodsBack) {
   Driver node(xeon_snc2(), FenceKind::kLeaf);
   Unit first = rank("r", 2);
   first.pod.resources = cpu(2000);
+  first.pod.annotations["pinion.dev/cpus.second"] = "shared";
   const auto alone = target(node.start(first), first);
   ASSERT_TRUE(alone);
   EXPECT_EQ(alone->pod.exclusive, 2);
