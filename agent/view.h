@@ -39,6 +39,7 @@ struct ContainerView {
   topology::CpuSet lent;      // an exclusive one's own cores, while another runs there
   std::string lent_to;        // the pod's and the container's name of that other, with a slash
   topology::CpuSet borrowed;  // what of `decided` is lent to it
+  bool with_pod = false;      // it shares `decided`, its pod's cores, with others of its pod
   engine::NoLoan not_lent = engine::NoLoan::kNone;  // why it does not lend what it would
   std::string why;                                  // as logged, of those that do not wait
   std::string trouble;                              // empty when all is well

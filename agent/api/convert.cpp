@@ -140,6 +140,7 @@ v1::Container live_container(const NodeView& view, const ContainerView& from) {
   container.set_trouble(from.trouble);
   container.set_lent_to(from.lent_to);
   container.set_borrowed(from.borrowed.to_string());
+  container.set_with_pod(from.with_pod);
   container.set_not_lent(std::string(word_of(from.not_lent, engine::kNoLoanWords)));
   container.set_not_lent_why(std::string(engine::to_string(from.not_lent)));
   return container;

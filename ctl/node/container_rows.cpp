@@ -88,6 +88,7 @@ std::string cpus_text(const Container& container) {
   }
   std::string cpus = shown(container.cpus());
   if (container.exclusive()) return cpus;
+  if (container.with_pod()) return cpus + " (with its pod)";
   return cpus + (container.borrowed().empty()
                      ? " (shared)"
                      : " (shared, borrowed " + plain(container.borrowed()) + ")");

@@ -165,6 +165,7 @@ TEST(ContainersOnTheWire, SayWhoRunsOnLentCores) {
   borrower.borrowed = {4, 5};
   add(view, borrower);
   ContainerView idle = shared_container("c");
+  idle.with_pod = true;
   idle.not_lent = engine::NoLoan::kSeveral;
   add(view, idle);
   const auto containers = snapshot_of({}, view, nullptr).containers();
@@ -174,6 +175,8 @@ TEST(ContainersOnTheWire, SayWhoRunsOnLentCores) {
   EXPECT_EQ(containers[0].lent_to(), "vc-0/slurm");
   EXPECT_EQ(containers[0].not_lent(), "");
   EXPECT_EQ(containers[1].borrowed(), "4-5");
+  EXPECT_FALSE(containers[1].with_pod());
+  EXPECT_TRUE(containers[2].with_pod());
   EXPECT_EQ(containers[2].not_lent(), "several");
   EXPECT_EQ(containers[2].not_lent_why(), "several containers on this node have that name");
 }

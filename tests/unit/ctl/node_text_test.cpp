@@ -79,6 +79,8 @@ TEST(ContainersTable, SaysWhoRunsOnLentCores) {
   lender.set_borrowed("1");
   lender.set_cpus("0-1");
   EXPECT_THAT(containers_table(snapshot, true), HasSubstr("  0-1 (shared, borrowed 1)  "));
+  lender.set_with_pod(true);
+  EXPECT_THAT(containers_table(snapshot, true), HasSubstr("  0-1 (with its pod)  "));
 }
 
 TEST(ContainersTable, LetsNoTextWriteToTheTerminal) {
