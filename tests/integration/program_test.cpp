@@ -208,13 +208,13 @@ TEST_F(Program, EndsSoonThoughNobodyReadsItsLog) {
     _exit(127);
   }
   ASSERT_GT(agent, 0);
-  EXPECT_TRUE(
-      lab::eventually(kLimit, [&] { return access((state + "/agent.sock").c_str(), F_OK) == 0; }));
   // Nor does who holds a connection to the API take gRPC's goodbye.
   sockaddr_un api{.sun_family = AF_UNIX, .sun_path = {}};
   (state + "/agent.sock").copy(api.sun_path, sizeof(api.sun_path) - 1);
   const Fd idle(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  EXPECT_EQ(connect(idle.get(), reinterpret_cast<const sockaddr*>(&api), sizeof(api)), 0);
+  EXPECT_TRUE(lab::eventually(kLimit, [&] {
+    return connect(idle.get(), reinterpret_cast<const sockaddr*>(&api), sizeof(api)) == 0;
+  }));
   constexpr std::string_view hello("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
   EXPECT_EQ(send(idle.get(), hello.data(), hello.size(), 0), static_cast<ssize_t>(hello.size()));
   char answer = 0;
