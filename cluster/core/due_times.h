@@ -21,6 +21,12 @@ inline constexpr std::int64_t kAtOnce = std::numeric_limits<std::int64_t>::min()
   return at_ms > kNeverDue - span_ms ? kNeverDue : at_ms + span_ms;
 }
 
+// Twice as long so many times; kNeverDue where that is too long. Precondition: 0 <= span_ms,
+// 0 <= times < 63.
+[[nodiscard]] constexpr std::int64_t doubled(std::int64_t span_ms, int times) {
+  return span_ms > (kNeverDue >> times) ? kNeverDue : span_ms << times;
+}
+
 // The earlier one; nullopt: never.
 [[nodiscard]] inline std::optional<std::int64_t> earlier(std::optional<std::int64_t> a,
                                                          std::optional<std::int64_t> b) {

@@ -48,8 +48,8 @@ inline constexpr int kAnyNumber = std::numeric_limits<int>::max();
 }
 
 struct PlanLimits {
-  // Decisions of the allocator, some 15 us each, that the search may take; 0: none. So many leave a
-  // gang of 256 below 50 ms with its promises (docs/scheduling.md).
+  // Decisions of the allocator, some 15 us each, that the search may take; 0: none. With so many
+  // a gang of 256 takes some 15 ms with its promises (docs/benchmarks.md).
   int steps = 500;
   // Only these nodes; null: all. Never stale ones, nor those that a member may not use.
   const std::vector<NodeIndex>* among = nullptr;

@@ -10,8 +10,9 @@ namespace {
 
 using State = Member::State;
 
-// Of the rest of a job that changes after each refusal: half a minute with retry_ms of 1 s.
-constexpr int kMostDoublings = 5;
+// Doublings of the rest of a job that changes after each refusal: half a minute with retry_ms of
+// 1 s.
+constexpr int kLongestRest = 5;
 
 std::vector<Job::Shape> shapes_of(const std::vector<const Member*>& members) {
   std::vector<Job::Shape> shapes;
@@ -166,8 +167,8 @@ void Scheduler::requeue(Job& job) {
   const auto members = job.complete() ? next_members(job) : std::vector<const Member*>();
   hopeless_.erase(job.id);
   if (job.refused) {
-    const int longer = (1 << std::min(job.changed++, kMostDoublings)) - 1;
-    job.rests_ms = job.again_ms + longer * settings_.retry_ms;
+    const int doublings = std::min(job.changed++, kLongestRest);
+    job.rests_ms = after(job.again_ms, doubled(settings_.retry_ms, doublings) - settings_.retry_ms);
   }
   job.refused = false;
   job.never.clear();
@@ -438,6 +439,10 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
   }
   if (node >= 0) hold_head_room_at(node);
   if (std::exchange(member.state, State::kRunning) != State::kRunning) member.since_ms = now_ms;
+  if (!room && node >= 0) {  // its agent may have named it before anybody knew whose it is
+    forget_end(member);
+    note_ends_at(node);
+  }
   for (const auto& request : member.requests) {
     fleet_.extend(request.id, kNoExpiry);
     homeless_.erase(request.id);
@@ -449,16 +454,19 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
   return room;
 }
 
-void Scheduler::drop_reported(const std::string& node, std::string_view id) {
+void Scheduler::drop_reported(const std::string& node, const std::string& id) {
   const NodeIndex index = fleet_.find(node);
   if (index < 0) return;
   fleet_.drop_claim(index, id);
+  if (fleet_.node(index).ledger.find(id) == nullptr) forget_end(id);
   fleet_.bring_back(index);
 }
 
 void Scheduler::hold(const std::string& node, const std::string& id, const topology::CpuSet& cpus) {
   const NodeIndex index = fleet_.find(node);
-  if (index >= 0) fleet_.hold(index, id, cpus);
+  if (index < 0) return;
+  fleet_.hold(index, id, cpus);
+  note_ends_at(index);
 }
 
 bool Scheduler::still_runs(const MemberId& id, std::int64_t expires_ms) {
@@ -497,13 +505,15 @@ void Scheduler::put_ending(Ending ending) {
   ending_of_.insert_or_assign(ending.id, std::move(ending));
 }
 
+void Scheduler::forget_end(const std::string& id) {
+  const auto ending = ending_of_.find(id);
+  if (ending == ending_of_.end()) return;
+  endings_.erase(ending->second);
+  ending_of_.erase(ending);
+}
+
 void Scheduler::forget_end(const Member& member) {
-  for (const auto& request : member.requests) {
-    const auto ending = ending_of_.find(request.id);
-    if (ending == ending_of_.end()) continue;
-    endings_.erase(ending->second);
-    ending_of_.erase(ending);
-  }
+  for (const auto& request : member.requests) forget_end(request.id);
 }
 
 // The containers of who is gone are named by their agent until they have ended, too: without an
@@ -514,17 +524,6 @@ void Scheduler::note_over(const Member& member, NodeIndex node) {
   for (const auto& request : member.requests) {
     if (fleet_.node(node).ledger.find(request.id) == nullptr) continue;
     put_ending({.at_ms = kOverTime, .order = begun_++, .id = request.id, .node = node});
-  }
-}
-
-// Those that the node's agent does not name any more.
-void Scheduler::forget_over(NodeIndex index) {
-  const auto& ledger = fleet_.node(index).ledger;
-  for (auto ending = endings_.begin(); ending != endings_.end() && ending->at_ms == kOverTime;) {
-    const auto at = ending++;
-    if (at->node != index || ledger.find(at->id) != nullptr) continue;
-    ending_of_.erase(at->id);
-    endings_.erase(at);
   }
 }
 

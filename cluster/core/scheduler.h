@@ -183,7 +183,7 @@ class Scheduler {
   bool runs(const MemberId& member, const std::string& node, std::int64_t now_ms,
             bool together = false);
   // What the node's report says of this id does not count until the next one.
-  void drop_reported(const std::string& node, std::string_view id);
+  void drop_reported(const std::string& node, const std::string& id);
   // So far as these CPUs are free there, they are nobody's until then, under this id, which has
   // nothing there.
   void hold(const std::string& node, const std::string& id, const topology::CpuSet& cpus);
@@ -312,11 +312,13 @@ class Scheduler {
                       std::int64_t now_ms);
   [[nodiscard]] Gang gang_of(const Job& job, std::span<const Member* const> members) const;
   void note_end(const Job& job, const Member& member, std::int64_t now_ms);
+  [[nodiscard]] const Member* owner_at(const FleetNode& node, const std::string& id) const;
+  [[nodiscard]] std::vector<std::string> unowned_at(NodeIndex node) const;
   void note_ends_at(NodeIndex index);
   void put_ending(Ending ending);
+  void forget_end(const std::string& id);
   void forget_end(const Member& member);
   void note_over(const Member& member, NodeIndex node);
-  void forget_over(NodeIndex index);
   void defer_endings(std::int64_t now_ms);
   void tell(JobNews::Kind kind, const Job& job, const std::string& why, int members);
 

@@ -35,16 +35,20 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
            book_.member(member->second)->state == State::kReserved;
   };
   bool early = false;
+  std::vector<std::string> unowned;
   if (known >= 0) {
     const auto& claims = fleet_.node(known).ledger.claims();
     early = std::any_of(claims.begin(), claims.end(), runs_early);
+    unowned = unowned_at(known);
   }
   auto lost = fleet_.report(std::move(report), now_ms);
   if (!lost) return lost;
   const NodeIndex node = fleet_.find(name);
   if (known < 0) set_terms(node, name);
+  for (const std::string& id : unowned) {
+    if (fleet_.node(node).ledger.find(id) == nullptr) forget_end(id);
+  }
   note_ends_at(node);
-  forget_over(node);
   changed_ = true;
   if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
   if (early) withdraw_fallen("a container of the job has run before it was started", now_ms);
@@ -58,15 +62,37 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
   return lost;
 }
 
-// Members may be told of before their node is, as after a start.
+// Who has this claim, where it has started there.
+const Member* Scheduler::owner_at(const FleetNode& node, const std::string& id) const {
+  const auto known = member_of_claim_.find(id);
+  if (known == member_of_claim_.end()) return nullptr;
+  const Member* member = book_.member(known->second);
+  return member->fixed() && member->node == node.name ? member : nullptr;
+}
+
+// Claims whose ending goes when their agent does not name them any more.
+std::vector<std::string> Scheduler::unowned_at(NodeIndex index) const {
+  const FleetNode& node = fleet_.node(index);
+  std::vector<std::string> unowned;
+  for (const auto& [id, claim] : node.ledger.claims()) {
+    const auto ending = ending_of_.find(id);
+    if (ending == ending_of_.end()) continue;
+    if (ending->second.at_ms == kOverTime || owner_at(node, id) == nullptr) unowned.push_back(id);
+  }
+  return unowned;
+}
+
+// Members may be told of before their node is, as after a start. A claim of nobody is one of a pod
+// that was gone before its agent first named it, or will be told of, or is not of this cluster: it
+// is waited for last.
 void Scheduler::note_ends_at(NodeIndex index) {
   const FleetNode& node = fleet_.node(index);
   for (const auto& [id, claim] : node.ledger.claims()) {
-    const auto known = member_of_claim_.find(id);
-    if (known == member_of_claim_.end() || ending_of_.contains(id)) continue;
-    const Member& member = *book_.member(known->second);
-    if (member.fixed() && member.node == node.name) {
-      note_end(*book_.job_of(member.id), member, member.since_ms);
+    if (id == kHeadClaim || ending_of_.contains(id)) continue;
+    if (const Member* member = owner_at(node, id)) {
+      note_end(*book_.job_of(member->id), *member, member->since_ms);
+    } else if (!fleet_.promised(id)) {
+      put_ending({.service = true, .order = begun_++, .id = id, .node = index});
     }
   }
 }

@@ -53,7 +53,8 @@ void Scheduler::defer_endings(std::int64_t now_ms) {
       if (ending == ending_of_.end() || !claim.cpus.intersects(cpus)) continue;
       const std::int64_t at = ending->second.at_ms;
       if (at == kOverTime || (at > now_ms && at != kUnknownTime)) continue;
-      late_jobs.insert(book_.job_of(member_of_claim_.find(id)->second)->id);
+      const auto member = member_of_claim_.find(id);
+      if (member != member_of_claim_.end()) late_jobs.insert(book_.job_of(member->second)->id);
     }
   }
   std::set<Ending> late;
@@ -106,11 +107,9 @@ void Scheduler::hasten_head(NodeIndex ended_on) {
 // When others have their turn; kNeverDue: no room is held, or for ever.
 std::int64_t Scheduler::head_until_ms() const {
   if (!head_) return kNeverDue;
-  const int doublings =
-      std::min(book_.find(head_->job)->times_passed_over, SchedulerSettings::kMostDoublings);
-  const std::int64_t longest = kNeverDue >> doublings;
-  const bool for_ever = settings_.head_ms > longest;
-  return for_ever ? kNeverDue : after(head_->since_ms, settings_.head_ms << doublings);
+  const int passed_over = book_.find(head_->job)->times_passed_over;
+  const int doublings = std::min(passed_over, SchedulerSettings::kMostDoublings);
+  return after(head_->since_ms, doubled(settings_.head_ms, doublings));
 }
 
 // From when on room may be kept for it.

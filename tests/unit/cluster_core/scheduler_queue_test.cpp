@@ -114,6 +114,55 @@ TEST_F(SchedulerTest, WhatIsHeldStaysWhileAContainerOutlivesItsPod) {
   EXPECT_THAT(run(), ElementsAre("runs 1")) << "its name may come again";
 }
 
+TEST_F(SchedulerTest, WhatIsHeldStaysWhileAContainerIsToldOfAfterItsEnd) {
+  job("runs", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("runs 1"));
+  const std::string node = node_of("runs-0");
+  start("runs");
+  job("large", {.size = 2, .cpus = 7});
+  job("small", {.size = 1, .cpus = 3});
+  EXPECT_THAT(run(), IsEmpty());
+  end("runs");
+  const auto tell = [&](std::uint64_t generation, std::vector<topology::Claim> claims) {
+    NodeReport report = report_of(node, machine_);
+    report.generation = generation;
+    report.claims = std::move(claims);
+    ASSERT_TRUE(core_.report(std::move(report), now_));
+  };
+  tell(2, {claim_of("runs-0/main", "1-7")});
+  EXPECT_THAT(run(), IsEmpty()) << "its agent has been slower than all others";
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
+  tell(3, {});
+  EXPECT_THAT(run(), ElementsAre("large 2"));
+}
+
+// Nobody knows whether they ever end.
+TEST_F(SchedulerTest, WhoIsNoMemberIsWaitedForLast) {
+  const auto tell = [&](const std::string& node, std::uint64_t generation,
+                        std::vector<topology::Claim> claims) {
+    NodeReport report = report_of(node, machine_);
+    report.generation = generation;
+    report.claims = std::move(claims);
+    ASSERT_TRUE(core_.report(std::move(report), now_));
+  };
+  tell("a", 2, {claim_of("by-hand/main", "1-5")});
+  job("service", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("service 1"));
+  start("service");
+  job("large", {.size = 1, .cpus = 6});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.begin()->first, core_.fleet().find("b"));
+  tell("a", 3, {});
+  EXPECT_THAT(run(), ElementsAre("large 1"));
+  tell("a", 4, {claim_of("by-hand/main", "1"), claim_of("large-0/main", "2-7")});
+  core_.lost("a", now_);
+  job("next", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("large: a node of its plan is gone"));
+  EXPECT_TRUE(core_.head_room());
+}
+
 TEST_F(SchedulerTest, WhoEndsEarlyBringsTheTimeOfTheFirstForward) {
   job("long", {.size = 1, .cpus = 3, .run_ms = 1'000'000});
   EXPECT_THAT(run(), ElementsAre("long 1"));

@@ -36,6 +36,11 @@ TEST(DueTimes, SumsEndAtNever) {
   EXPECT_EQ(after(5, kNeverDue), kNeverDue);
   EXPECT_EQ(earlier(Times(), Times(3)), Times(3));
   EXPECT_EQ(earlier(Times(2), Times(3)), Times(2));
+  EXPECT_EQ(doubled(3, 0), 3);
+  EXPECT_EQ(doubled(3, 4), 48);
+  EXPECT_EQ(doubled(kNeverDue / 2, 1), kNeverDue - 1);
+  EXPECT_EQ(doubled(kNeverDue / 2 + 1, 1), kNeverDue);
+  EXPECT_EQ(doubled(kNeverDue, 6), kNeverDue);
 }
 
 // Two nodes as in the fixture, and the times that a test wants.
