@@ -33,7 +33,7 @@ ContainerView view_of(const engine::Engine& engine, const engine::Member& member
     view.lent_to = loan.borrower->pod_name + "/" + loan.borrower->name;
   }
   view.borrowed = engine::borrowed(engine.state(), member);
-  view.with_pod = !engine::pod_cores(engine.state(), member).cpus.empty();
+  view.with_pod = engine::runs_with_pod(engine.state(), member);
   if (!view.exclusive) {
     const topology::CpuSet kept_off = engine.kept_off(member, guarded);
     view.decided.cpus -= kept_off;

@@ -296,8 +296,8 @@ std::vector<Note> Engine::report(const Enforced& result) {
   if (!result.found) return notes;
 
   // What a file of nobody's gets from above changes by itself.
-  const bool nobodys = result.inherits && member->role != Role::kExclusive &&
-                       pod_cores(state_, *member).cpus.empty();
+  const bool nobodys =
+      result.inherits && member->role != Role::kExclusive && !runs_with_pod(state_, *member);
   // A lender's record says its own cores.
   const bool runtimes = written_by_runtime(result.cause);
   const bool to_leave = runtimes && is_lent(state_, *member) && matches(*result.found, member->own);

@@ -35,7 +35,7 @@ void LeafFence::allocated_running(State& state, Effects& /*effects*/) {
 }
 
 void LeafFence::starting(State& state, const Member& member) {
-  const bool on_cores = member.role == Role::kExclusive || !pod_cores(state, member).cpus.empty();
+  const bool on_cores = member.role == Role::kExclusive || runs_with_pod(state, member);
   if (on_cores) evict(state, member.id);
   state.work.push(member.id, Cause::kStart);  // when its cores are clear
 }

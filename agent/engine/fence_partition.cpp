@@ -38,7 +38,7 @@ class PartitionFence final : public LeafFence {
   // The kernel moves the others.
   void allocated_running(State& /*state*/, Effects& /*effects*/) override {}
   void starting(State& state, const Member& member) override {
-    const bool in_company = has_company(state, member) || !pod_cores(state, member).cpus.empty();
+    const bool in_company = has_company(state, member) || runs_with_pod(state, member);
     if (is_lent(state, member) || in_company) evict(state, member.id);
     state.work.push(member.id, Cause::kStart);
   }

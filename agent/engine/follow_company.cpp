@@ -31,7 +31,7 @@ void Engine::join_pod(Member& member, std::string why) {
   member.of_pod = true;
   any_with_pod_ = true;
   member.trouble.clear();
-  if (pod_cores(state_, member).cpus.empty()) {
+  if (!runs_with_pod(state_, member)) {
     member.shared_why = std::move(why);
   } else {
     note_guest(member);
@@ -94,7 +94,7 @@ void Engine::leave_pods_without_cores() {
   for (auto& [id, member] : state_.members) {
     if (!member.with_pod() || member.pending || member.lending.borrows) continue;
     const PodRecord& pod = state_.pods.find(member.pod_id)->second;
-    if (!pod_cores(state_, member).cpus.empty() || !leaves(pod, member, member.request.cpus)) {
+    if (runs_with_pod(state_, member) || !leaves(pod, member, member.request.cpus)) {
       continue;
     }
     member.role = Role::kWaiting;

@@ -45,8 +45,7 @@ PodQuota pod_target(const State& state, const Member& of) {
   for (const Member* member : state.members_of(of.pod_id)) {
     if (lifts_quota(*member)) pod.exclusive += member->request.cpus;
     pod.borrows = pod.borrows || !borrowed(state, *member).empty();
-    const bool on_cores =
-        member->role == Role::kExclusive || !pod_cores(state, *member).cpus.empty();
+    const bool on_cores = member->role == Role::kExclusive || runs_with_pod(state, *member);
     others = others || (!on_cores && policy::milli_cpus(member->resources));
   }
   const auto record = state.pods.find(of.pod_id);
@@ -97,7 +96,7 @@ bool lifts_quota(const Member& member) {
 bool lifts_quota(const State& state, const Member& member) {
   if (lifts_quota(member)) return true;
   if (member.resources.quota.value_or(0) <= 0) return false;
-  return !borrowed(state, member).empty() || !pod_cores(state, member).cpus.empty();
+  return !borrowed(state, member).empty() || runs_with_pod(state, member);
 }
 
 std::optional<QuotaTarget> quota_target(const State& state, const Member& member) {

@@ -44,6 +44,10 @@ Cpuset pod_cores(const State& state, const Member& member) {
   return pod == state.pods.end() ? Cpuset() : shared_cores(pod->second);
 }
 
+bool runs_with_pod(const State& state, const Member& member) {
+  return !pod_cores(state, member).cpus.empty();
+}
+
 bool has_company(const State& state, const Member& member) {
   if (!is_host(member)) return false;
   const auto& members = state.members_of(member.pod_id);

@@ -21,6 +21,9 @@ inline constexpr const char* kWithPod =
 // pod holds none now.
 [[nodiscard]] Cpuset pod_cores(const State& state, const Member& member);
 
+// Whether it does.
+[[nodiscard]] bool runs_with_pod(const State& state, const Member& member);
+
 // Whether others of its pod run on the member's own cores.
 [[nodiscard]] bool has_company(const State& state, const Member& member);
 
