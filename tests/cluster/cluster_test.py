@@ -265,6 +265,26 @@ class Cluster(unittest.TestCase):
         self.assertEqual(cpus_of_pod("beside") & cpus_of_process(pid), set())
         self.assertEqual(get("pod/grows")["status"]["containerStatuses"][0]["restartCount"], 0)
 
+    def test_6g_containers_of_a_pod_that_states_its_cpus_as_a_whole_share_its_cores(self):
+        whole = pod("whole", resources={"limits": {"cpu": "1", "memory": "64Mi"}})
+        first, = whole["spec"]["containers"]
+        whole["spec"]["containers"].append(dict(first, name="beside"))
+        apply(whole, pod("other"))
+        wait_ready("whole")
+        wait_ready("other")
+        self.assertEqual(get("pod/whole")["status"]["qosClass"], "Guaranteed")
+        core = cpus_of_pod("whole")
+        self.assertEqual(len(core), 1)
+        one, = core
+        told = get("pod/whole")["metadata"]["annotations"].get("pinion.dev/planned")
+        self.assertEqual(told, f"rank={one} beside={one}", "not where the extender has planned it")
+        seen = {name: cpus_of(kubectl("exec", "whole", "-c", name, "--", "sh", "-c",
+                                      "grep Cpus_allowed_list /proc/self/status").partition(":")[2])
+                for name in ("rank", "beside")}
+        self.assertEqual(seen, {"rank": core, "beside": core})
+        self.assertEqual(cpus_of_pod("other") & core, set())
+        self.assertRegex(run(PINIONCTL, "ps", "--agent", f"unix:{DIR}/pinion/agent.sock"), r"whole.*beside .*\(with its pod\)")
+
     def test_6d_a_drained_node_gets_no_ranks_until_it_is_open_again(self):
         apply(pod("leaves", cpu=1))
         wait_ready("leaves")

@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 
+#include "agent/engine/with_pod.h"
 #include "cluster/extender/scheduling/pod_scheduler.h"
 #include "policy/annotations.h"
 #include "tests/support/machine.h"
@@ -194,8 +195,12 @@ class World {
         all.containers.back().pid = 100;
         const engine::Member* member = node.driver->engine.state().find(one.id());
         if (member == nullptr) continue;
-        all.files[one.id()] = {.cpus = member->own.cpus, .mems = member->own.mems};
-        if (sim.pod.containers[i].milli_cpus.value_or(0) % 1000 == 0) {
+        const engine::State& state = node.driver->engine.state();
+        const engine::Cpuset on =
+            engine::runs_with_pod(state, *member) ? engine::pod_cores(state, *member) : member->own;
+        all.files[one.id()] = {.cpus = on.cpus, .mems = on.mems};
+        // Which of those that share them has the cores may be another one now.
+        if (!sim.pod.milli_cpus && sim.pod.containers[i].milli_cpus.value_or(0) % 1000 == 0) {
           own[one.id()] = member->own.cpus;
         }
       }
@@ -341,8 +346,26 @@ class World {
   }
 
   void dress(Pod& pod, int cpus) {
-    std::vector<std::pair<Kind, int>> all = {{Kind::kMain, 1000 * cpus}};
-    switch (roll(12)) {
+    const std::pair<Kind, int> main{Kind::kMain, 1000 * cpus};
+    std::vector<std::pair<Kind, int>> all = {main};
+    switch (roll(16)) {
+      case 12:  // it states its CPUs as a whole, and these containers none, which share them
+        pod.milli_cpus = main.second;
+        all = {main, main};
+        break;
+      case 13:
+        pod.milli_cpus = main.second;
+        all = {{Kind::kInit, main.second}, main, main};
+        break;
+      case 14:
+        pod.milli_cpus = main.second;
+        all = {{Kind::kSidecar, main.second}, {Kind::kInit, main.second}, main};
+        break;
+      case 15:  // one of them states its own
+        pod.milli_cpus = main.second;
+        all = {main, {Kind::kMain, 1000 * (1 + roll(cpus))}, main};
+        if (roll(2) == 0) std::swap(all[0], all[1]);
+        break;
       case 0:
         all.emplace_back(Kind::kMain, 1000 * (1 + roll(3)));
         break;
@@ -435,7 +458,7 @@ class World {
         if (pod.containers.size() > 2) toggle("pinion.dev/cpus." + last, "shared");
         break;
       default:
-        pod.containers[0].milli_cpus = 1000 * (1 + roll(6));
+        if (!pod.milli_cpus) pod.containers[0].milli_cpus = 1000 * (1 + roll(6));
     }
     say("change " + pod.uid);
     changed_.push_back(pod.uid);
@@ -598,14 +621,29 @@ class World {
     return std::max(staying, at_start);
   }
   static std::int64_t milli_of(const Pod& pod) {
+    if (pod.milli_cpus) return *pod.milli_cpus;
     return whole(pod, [](const PodContainer& one) { return *one.milli_cpus; });
   }
   static std::int64_t memory_of(const Pod& pod) { return whole(pod, bytes_of); }
 
+  static bool has_cores(const Pod& pod, const std::string& container) {
+    const Demand demand = demand_of(pod, policy::Defaults());
+    return std::any_of(demand.requests.begin(), demand.requests.end(), [&](const auto& request) {
+      return request.id == claim_id(pod.uid, container);
+    });
+  }
   void compare(const SimPod& sim, const PodContainer& one, const CpuSet& own) {
     say("run " + sim.pod.uid + "/" + one.name + " on " + own.to_string());
     const bool shared = sim.pod.annotations.contains("pinion.dev/cpus." + one.name);
     if (*one.milli_cpus % 1000 != 0 || shared) return;
+    if (sim.pod.milli_cpus && one.kind != Kind::kInit && !has_cores(sim.pod, one.name)) {
+      if (!own.empty()) fault_ = sim.pod.uid + "/" + one.name + " has cores beyond its pod";
+      return;
+    }
+    if (own.empty() && one.kind == Kind::kInit && sim.pod.containers[0].kind == Kind::kSidecar &&
+        sim.pod.milli_cpus) {
+      return;  // it is on the sidecar's
+    }
     ++compared_;
     const CpuSet planned = planned_for(one.name, sim.planned);
     if (own.count() == *one.milli_cpus / 1000 && own.is_subset_of(planned)) return;

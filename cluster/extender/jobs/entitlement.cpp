@@ -1,5 +1,7 @@
 #include "cluster/extender/jobs/entitlement.h"
 
+#include <algorithm>
+
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/wire/pod.h"
@@ -10,6 +12,17 @@ namespace {
 
 using kube::json_at;
 using wire::ContainerView;
+
+// What the pod requests as a whole where it only says its limit, as the API server will fill it in:
+// what its containers request, where any of them says so.
+void fill_in(wire::PodSpecView& view, std::optional<std::int64_t> wire::Amounts::*amount) {
+  auto& [requests, limits] = *view.pod_level;
+  if (requests.*amount || !(limits.*amount)) return;
+  const bool stated = std::any_of(
+      view.containers.begin(), view.containers.end(),
+      [&](const auto& container) { return (container.resources.requests.*amount).has_value(); });
+  requests.*amount = stated ? containers_request(view, amount) : limits.*amount;
+}
 
 // Read as any pod, which has the names that a template lacks. One that makes no sense is of no pod:
 // the API server will refuse those made of it.
@@ -24,6 +37,10 @@ wire::PodSpecView view_of(const json& metadata, const json& spec) {
     if (!requests.cpu_milli) requests.cpu_milli = limits.cpu_milli;
     if (!requests.memory_bytes) requests.memory_bytes = limits.memory_bytes;
   }
+  if (view->pod_level) {
+    fill_in(*view, &wire::Amounts::cpu_milli);
+    fill_in(*view, &wire::Amounts::memory_bytes);
+  }
   view->qos = wire::qos_by_resources(*view);
   return *std::move(view);
 }
@@ -33,6 +50,12 @@ wire::PodSpecView view_of(const json& pod) {
 }
 
 std::string why_not_guaranteed(const wire::PodSpecView& view) {
+  if (view.pod_level) {
+    const auto& [requests, limits] = *view.pod_level;
+    if (limits.cpu_milli.value_or(0) == 0) return "spec.resources states no limit of cpu";
+    if (limits.memory_bytes.value_or(0) == 0) return "spec.resources states no limit of memory";
+    return "the pod requests another amount than the limit in spec.resources";
+  }
   for (const ContainerView& container : view.containers) {
     const wire::Resources& has = container.resources;
     const std::string who = "container " + container.name;

@@ -28,28 +28,18 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
   return a > kMost - b ? kMost : a + b;
 }
 
-// What the containers request at most at one time: those that stay together, or an init container
-// beside the sidecars that started before it.
+std::int64_t requested(const wire::Resources& resources,
+                       std::optional<std::int64_t> wire::Amounts::*amount) {
+  const auto& stated = resources.requests.*amount;
+  return stated ? *stated : (resources.limits.*amount).value_or(0);
+}
+
 std::int64_t most_of(const wire::PodSpecView& view,
                      std::optional<std::int64_t> wire::Amounts::*amount) {
-  const auto of = [&](const wire::Resources& resources) {
-    const auto& stated = resources.requests.*amount;
-    return stated ? *stated : (resources.limits.*amount).value_or(0);
-  };
-  if (view.pod_level && (view.pod_level->requests.*amount || view.pod_level->limits.*amount)) {
-    return sum(of(*view.pod_level), (view.overhead.*amount).value_or(0));
-  }
-  std::int64_t stay = 0;
-  std::int64_t most = 0;
-  for (const wire::ContainerView& container : view.containers) {
-    const std::int64_t one = of(container.resources);
-    if (container.kind == wire::ContainerView::Kind::kInit) {
-      most = std::max(most, sum(stay, one));
-    } else {
-      stay = sum(stay, one);
-    }
-  }
-  return sum(std::max(most, stay), (view.overhead.*amount).value_or(0));
+  const bool whole =
+      view.pod_level && (view.pod_level->requests.*amount || view.pod_level->limits.*amount);
+  return sum(whole ? requested(*view.pod_level, amount) : containers_request(view, amount),
+             (view.overhead.*amount).value_or(0));
 }
 
 ResourceList requests_of(const wire::PodSpecView& view) {
@@ -72,6 +62,21 @@ std::string owner_of(const wire::PodSpecView& view) {
 }
 
 }  // namespace
+
+std::int64_t containers_request(const wire::PodSpecView& view,
+                                std::optional<std::int64_t> wire::Amounts::*amount) {
+  std::int64_t stay = 0;
+  std::int64_t most = 0;
+  for (const wire::ContainerView& container : view.containers) {
+    const std::int64_t one = requested(container.resources, amount);
+    if (container.kind == wire::ContainerView::Kind::kInit) {
+      most = std::max(most, sum(stay, one));
+    } else {
+      stay = sum(stay, one);
+    }
+  }
+  return std::max(most, stay);
+}
 
 bool owner_is_unknown(const wire::PodSpecView& view) {
   return view.labels.contains(std::string(kMpiJobName)) && owner_of(view).empty() &&
@@ -111,12 +116,18 @@ Pod pod_of(const wire::PodSpecView& view) {
   }
   pod.over = view.phase == "Succeeded" || view.phase == "Failed";
   pod.deleting = view.deleting;
+  const wire::Amounts whole = view.pod_level ? view.pod_level->limits : wire::Amounts();
+  if (whole.cpu_milli.value_or(0) > 0) pod.milli_cpus = whole.cpu_milli;
   for (const wire::ContainerView& container : view.containers) {
     const wire::Amounts& limits = container.resources.limits;
+    const auto limit = [&](std::optional<std::int64_t> wire::Amounts::*amount) {
+      return (limits.*amount).value_or(0) > 0 ? limits.*amount : whole.*amount;
+    };
     pod.containers.push_back(
         {.name = container.name,
-         .milli_cpus = limits.cpu_milli,
-         .memory = static_cast<topology::Bytes>(limits.memory_bytes.value_or(0)),
+         .milli_cpus = limit(&wire::Amounts::cpu_milli),
+         .requested_milli = container.resources.requests.cpu_milli,
+         .memory = static_cast<topology::Bytes>(limit(&wire::Amounts::memory_bytes).value_or(0)),
          .kind = kind_of(container.kind)});
   }
   return pod;

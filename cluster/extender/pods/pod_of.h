@@ -13,6 +13,11 @@ inline constexpr const char* kJobSetUid = "jobset.sigs.k8s.io/jobset-uid";
 // the job's uid yet (program/job_follower.h).
 [[nodiscard]] bool owner_is_unknown(const wire::PodSpecView& view);
 
+// What the containers request at most at one time: those that stay together, or an init container
+// beside the sidecars that started before it.
+[[nodiscard]] std::int64_t containers_request(const wire::PodSpecView& view,
+                                              std::optional<std::int64_t> wire::Amounts::*amount);
+
 // Containers that run side by side get cores: main containers and sidecars. An init container runs
 // before them, and gives its cores back to its pod.
 [[nodiscard]] Pod pod_of(const wire::PodSpecView& view);

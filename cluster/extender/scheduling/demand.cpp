@@ -8,10 +8,13 @@
 namespace pinion::cluster {
 namespace {
 
-constexpr std::int64_t kPeriod = 100'000;                   // microseconds, the kubelet's
+constexpr std::int64_t kPeriod = 100'000;  // microseconds, the kubelet's
+constexpr std::int64_t kMilli = 1000;
 constexpr std::int64_t kMostMilli = std::int64_t{1} << 40;  // far above any machine
 // No gang of a job begins so: no namespace has a colon.
 constexpr std::string_view kOfGroup = "podgroup:";
+constexpr std::int64_t kLeastShares = 2;  // the kubelet's
+constexpr std::int64_t kMostShares = 262'144;
 constexpr int kMaxThreads = 8;  // of a core, as POWER has
 
 // As the kubelet will tell the runtime, from which the agent reads what it is entitled to.
@@ -20,6 +23,10 @@ policy::Resources resources_of(const PodContainer& container) {
   if (container.milli_cpus) {
     resources.quota = std::min(*container.milli_cpus, kMostMilli) * (kPeriod / 1000);
     resources.period = kPeriod;
+  }
+  if (container.requested_milli) {
+    const std::int64_t shares = std::min(*container.requested_milli, kMostMilli) * 1024 / 1000;
+    resources.shares = static_cast<std::uint64_t>(std::clamp(shares, kLeastShares, kMostShares));
   }
   if (container.memory > 0) resources.memory = static_cast<std::int64_t>(container.memory);
   return resources;
@@ -130,31 +137,50 @@ bool was_planned(const Pod& pod, const topology::Request& request) {
              : cpus == request.cpus;
 }
 
-// Takes a container's CPUs into the demand.
+// Takes the CPUs of one container after another into the demand, as its agent will give them. The
+// containers of a pod that has so many as a whole have no more of their own: who comes too late for
+// that runs on the cores of its pod, if it states all of the pod's, else on the shared CPUs.
 class Gatherer {
  public:
+  explicit Gatherer(std::optional<std::int64_t> whole_milli)
+      : whole_milli_(whole_milli), left_milli_(whole_milli.value_or(kMostMilli)) {}
+
+  // Why there are none left for it; empty: there are.
+  [[nodiscard]] std::string beyond(const topology::Request& request) const {
+    if (!whole_milli_ || left_milli_ >= kMilli * request.cpus) return {};
+    return "its pod has " + std::to_string(*whole_milli_ / kMilli) + " CPUs as a whole, and its " +
+           "other containers leave " + std::to_string(left_milli_ / kMilli) + " of them";
+  }
+  void add_beyond(const topology::Request& request) {
+    if (kMilli * request.cpus == whole_milli_) guests_.push_back(request.id);
+  }
   void add(PodContainer::Kind kind, topology::Request request) {
-    switch (kind) {
-      case PodContainer::Kind::kInit:
-        return inits_.push_back(std::move(request));
-      case PodContainer::Kind::kSidecar:
-        return sidecars_.push_back(std::move(request));
-      case PodContainer::Kind::kMain:
-        break;
-    }
-    mains_.push_back(std::move(request));
+    if (kind == PodContainer::Kind::kInit) return inits_.push_back(std::move(request));
+    left_milli_ -= kMilli * request.cpus;
+    (kind == PodContainer::Kind::kMain ? mains_ : sidecars_).push_back(std::move(request));
   }
 
   Demand take() {
     Demand demand;
-    if (!inits_.empty()) {
-      if (mains_.empty()) mains_.push_back(*largest(inits_));
-      const auto host = largest(mains_);
-      demand.host = sidecars_.size() + static_cast<std::size_t>(host - mains_.begin());
+    // Of a pod that has CPUs as a whole, a sidecar may have them all, for the init containers, too.
+    const bool on_sidecar = whole_milli_ && mains_.empty() && !sidecars_.empty();
+    if (!inits_.empty() && mains_.empty() && !on_sidecar) mains_.push_back(*largest(inits_));
+    Requests& hosts = on_sidecar ? sidecars_ : mains_;
+    if (!hosts.empty()) {
+      const auto host = largest(hosts);
+      demand.host = static_cast<std::size_t>(host - hosts.begin());
+      if (!on_sidecar) demand.host += sidecars_.size();
       for (const auto& init : inits_) {
-        host->cpus = std::max(host->cpus, init.cpus);
+        const auto most = host->cpus + static_cast<int>(std::min<std::int64_t>(
+                                           left_milli_ / kMilli, topology::CpuSet::kCapacity));
+        const int cpus = std::min(init.cpus, most);
+        left_milli_ -= kMilli * std::max(cpus - host->cpus, 0);
+        host->cpus = std::max(host->cpus, cpus);
         host->memory = std::max(host->memory, init.memory);
-        demand.inits.push_back(init.id);
+        demand.guests.push_back(init.id);
+      }
+      if (kMilli * host->cpus == whole_milli_) {
+        demand.guests.insert(demand.guests.end(), guests_.begin(), guests_.end());
       }
     }
     demand.requests = std::move(sidecars_);
@@ -170,9 +196,12 @@ class Gatherer {
                             [](const auto& a, const auto& b) { return a.cpus < b.cpus; });
   }
 
+  const std::optional<std::int64_t> whole_milli_;
+  std::int64_t left_milli_;  // of these
   Requests mains_;
   Requests sidecars_;
   Requests inits_;
+  std::vector<std::string> guests_;  // that run on the cores of their pod
 };
 
 }  // namespace
@@ -241,7 +270,7 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   as_seen.annotations = pod.annotations;
   as_seen.cgroup_parent = parent_of(pod);
   as_seen.runtime_handler = pod.runtime_class;  // of the same name by custom
-  Gatherer gathered;
+  Gatherer gathered(pod.milli_cpus);
   for (const PodContainer& container : pod.containers) {
     policy::Entitlement entitlement =
         policy::entitlement_of(as_seen, container.name, resources_of(container), defaults);
@@ -250,7 +279,13 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
     }
     if (entitlement.kind != policy::Entitlement::Kind::kExclusive) continue;
     entitlement.request.id = claim_id(pod.uid, container.name);
-    gathered.add(container.kind, std::move(entitlement.request));
+    if (const std::string why = gathered.beyond(entitlement.request); why.empty()) {
+      gathered.add(container.kind, std::move(entitlement.request));
+    } else if (entitlement.demands) {
+      return refused("container " + container.name + ": " + why);
+    } else {
+      gathered.add_beyond(entitlement.request);
+    }
   }
   Demand demand = gathered.take();
   for (auto& request : demand.requests) {

@@ -23,9 +23,11 @@ struct Demand {
   Kind kind = Kind::kNone;
   // One for each container that stays and gets cores, with claim_id() as its id.
   std::vector<topology::Request> requests;
-  // Of init containers that get cores: they run one at a time, on CPUs of requests[host], which is
-  // as large as the largest of them; where only they get cores, it is that one itself.
-  std::vector<std::string> inits;  // their ids
+  // Ids of containers that run on CPUs of requests[host]. Init containers that get cores run there
+  // one at a time, so it is as large as the largest of them; where only they get cores, it is that
+  // one itself. Containers that share the cores of their pod (spec.resources) run there together:
+  // which of them its agent names as having these may change.
+  std::vector<std::string> guests;
   std::size_t host = 0;
   std::string gang;     // gang_of(), or of a PodGroup what gang_of_group() says
   std::string job;      // as its user calls it; of a gang without one its PodGroup

@@ -34,8 +34,11 @@ struct PodContainer {
     kSidecar,  // starts among those, and stays for the life of the pod
   };
   std::string name;
-  std::optional<std::int64_t> milli_cpus;  // its limit, in thousandths; nullopt: none
-  topology::Bytes memory = 0;              // its limit; 0: none
+  // As the kubelet will tell the runtime: the limit in thousandths, of a container without one that
+  // of its pod; nullopt: none. The request is its own, nullopt: not stated.
+  std::optional<std::int64_t> milli_cpus;
+  std::optional<std::int64_t> requested_milli = {};
+  topology::Bytes memory = 0;  // the limit likewise; 0: none
   Kind kind = Kind::kMain;
 };
 
@@ -49,7 +52,8 @@ struct Pod {
   std::string runtime_class;  // empty: the default
   std::string group;          // its PodGroup's name; empty: none
   PodGroupApi group_api = PodGroupApi::kSigs;
-  std::vector<PodContainer> containers;
+  std::vector<PodContainer> containers;         // in the order in which they start
+  std::optional<std::int64_t> milli_cpus = {};  // its limit as a whole (spec.resources)
   NodeDemand nodes;
   bool apart = false;          // must not be on a node with another pod of its labels
   ResourceList requests;       // as the scheduler counts them; nothing when it has finished

@@ -486,8 +486,8 @@ std::map<std::string, std::string> PodScheduler::told_with_binding(const std::st
   };
   for (const auto& request : member->requests) tell(request.id, request);
   const topology::Request& host = member->requests[known.demand.host];
-  for (const auto& init : known.demand.inits) {
-    if (init != host.id) tell(init, host);
+  for (const auto& guest : known.demand.guests) {
+    if (guest != host.id) tell(guest, host);
   }
   if (!planned.empty()) told[annotation::kPlanned] = planned;
   if (known.demand.kind == Demand::Kind::kMember) {

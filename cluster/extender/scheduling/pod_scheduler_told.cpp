@@ -44,7 +44,7 @@ ToldOfGang told_of(const JobSpec& spec) {
 
 // Whether both ask for the same CPUs, of the same containers.
 bool same_requests(const Demand& a, const Demand& b) {
-  return a.host == b.host && a.inits == b.inits &&
+  return a.host == b.host && a.guests == b.guests &&
          std::equal(a.requests.begin(), a.requests.end(), b.requests.begin(), b.requests.end(),
                     [](const topology::Request& x, const topology::Request& y) {
                       return x.id == y.id && x.task_group == y.task_group && same_shape(x, y);
@@ -412,7 +412,8 @@ void PodScheduler::still_there(const std::string& node, bool fresh, std::int64_t
 }
 
 // An init container runs on CPUs that are promised to its pod for those that come after it, or were
-// by an extender before: the promise speaks for both.
+// by an extender before: the promise speaks for both. So it does of containers that share these:
+// its agent names another one as having them once the first is gone.
 void PodScheduler::drop_lent(NodeReport& report) const {
   const NodeIndex node = fleet().find(report.name);
   drop_kept(report, node);
@@ -421,8 +422,8 @@ void PodScheduler::drop_lent(NodeReport& report) const {
   for (const topology::Claim& claim : claims) {
     const KnownPod* pod = cache_.find(pod_of_claim(claim.id));
     if (pod == nullptr || pod->node != report.name) continue;
-    const auto& inits = pod->demand.inits;
-    if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) continue;
+    const auto& guests = pod->demand.guests;
+    if (std::find(guests.begin(), guests.end(), claim.id) == guests.end()) continue;
     const Member* member = book().member(pod->pod.uid);
     if (member == nullptr) continue;
     const topology::Request& host = member->requests[pod->demand.host];

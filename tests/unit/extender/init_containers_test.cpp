@@ -44,7 +44,7 @@ TEST(InitContainers, WhatAPodAsksFor) {
       requests.push_back(request.id + " " + std::to_string(request.cpus));
     }
     EXPECT_EQ(requests, test.requests);
-    EXPECT_EQ(demand.inits.empty() ? "" : demand.requests.at(demand.host).id, test.host);
+    EXPECT_EQ(demand.guests.empty() ? "" : demand.requests.at(demand.host).id, test.host);
   }
 }
 

@@ -250,6 +250,22 @@ TEST(Webhook, GivesPodsWithWholeCpusTheManagedResource) {
   EXPECT_EQ(containers.at(1).dump().find("pinion.dev"), std::string::npos);
 }
 
+TEST(Webhook, GivesPodsWithWholeCpusAsAWholeTheManagedResource) {
+  const auto marked = [](const std::string& containers, const char* amounts) {
+    const std::string resources = R"("resources":{"limits":)" + std::string(amounts) + "}";
+    const json spec =
+        managed(R"({"spec":{)" + resources + R"(,"containers":[)" + containers + "]}}").at("spec");
+    EXPECT_FALSE(spec.at("resources").dump().find("pinion.dev") != std::string::npos);
+    return spec.at("containers").dump().find("pinion.dev/managed") != std::string::npos;
+  };
+  constexpr const char* whole = R"({"cpu":"2","memory":"1Gi"})";
+  EXPECT_TRUE(marked(R"({"name":"a"},{"name":"b"})", whole));
+  EXPECT_FALSE(marked(R"({"name":"a"})", R"({"cpu":"1500m","memory":"1Gi"})"));
+  EXPECT_FALSE(marked(R"({"name":"a"})", R"({"cpu":"2"})")) << "not Guaranteed";
+  EXPECT_FALSE(marked(R"({"name":"a","resources":{"requests":{"cpu":"1"}}})", whole))
+      << "the pod requests what its containers do";
+}
+
 TEST(Webhook, GivesNoManagedResourceToOthers) {
   const auto marked = [](const char* merge_patch) {
     return managed(merge_patch).dump().find("pinion.dev/managed") != std::string::npos;
