@@ -89,6 +89,10 @@ std::vector<settings::Setting> settings_of(Config& config) {
              config.memory_per_cpu_mib, 1, 1 << 20),
       number("exclusiveCpus", "CPUs of a node for a job with --exclusive; 0: there are none [0]",
              config.exclusive_cpus, 0, 4096),
+      number("mostCpus",
+             "CPUs of a node at most, for a job that names no number of nodes: it gets more nodes; "
+             "0: no bound [0]",
+             config.most_cpus, 0, 4096),
       number("mostWaiting", "Jobs that wait with placeholders at one time [100]",
              config.most_waiting, 1, 10'000),
       settings::yes_no("elastic",
@@ -132,7 +136,8 @@ Status check(const Config& config) {
 Rules rules_of(const Config& config) {
   return {.cluster = config.cluster,
           .shape = {.memory_per_cpu_mib = config.memory_per_cpu_mib,
-                    .exclusive_cpus = config.exclusive_cpus},
+                    .exclusive_cpus = config.exclusive_cpus,
+                    .most_cpus = config.most_cpus},
           .most_waiting = config.most_waiting,
           .start_limit_s = seconds(config.start_limit),
           .retry_s = seconds(config.retry),

@@ -27,6 +27,7 @@ struct Config {
   bool scheduling_gates = true;
   int memory_per_cpu_mib = 1024;
   int exclusive_cpus = 0;
+  int most_cpus = 0;
   int most_waiting = 100;
   bool elastic = false;
   std::chrono::milliseconds poll{200};

@@ -34,6 +34,12 @@ Hold hold_again(const Rules& rules, const Job& job, const Mark& mark, std::int64
   return {.job = job.id, .mark = next, .comment = told(job.comment, why)};
 }
 
+// It would run unpinned on the nodes that are left out.
+std::string too_long(const Mark& mark) {
+  return "its cores on " + std::to_string(mark.cpus.size()) +
+         " nodes are more than Slurm can note on a job: ask for fewer nodes (-N)";
+}
+
 // Where it may be placed in this attempt, what comes first is best. Slurm says nothing of a
 // partition that is down, so each attempt begins with another one, and stays with what it took.
 std::vector<std::string> partitions_of(const Job& job, const Mark& mark, const Pods& pods) {
@@ -103,11 +109,12 @@ class Decision {
     if (job.state != Job::State::kPending) return;
     if (may_be_placed(job, *mark) && shape_of(job, rules_.shape)) ++told_apart_;
     const auto pods = pods_.find(attempt_of(job, *mark));
+    const int nodes = nodes_for(job, rules_.shape);
     if (pods == pods_.end()) {
-      if (counts_.contains(attempt_of(job, *mark))) turns_.count(job);
+      if (counts_.contains(attempt_of(job, *mark))) turns_.count(job, nodes);
       return;
     }
-    fits_no_node(pods->second) ? turns_.count_hopeless(job) : turns_.count(job);
+    fits_no_node(pods->second) ? turns_.count_hopeless(job, nodes) : turns_.count(job, nodes);
   }
 
   // Each is a call of Slurm: with a long queue, a few in each round.
@@ -165,7 +172,7 @@ class Decision {
     const bool all = static_cast<int>(pods.size()) >= shape->nodes;
     if (!job.held) return all && all_run(pods) ? released(job, mark, pods) : keep_held(job, mark);
     if (!all) return create(job, mark, *shape, chosen, pods);
-    all_run(pods) ? place(job, mark, *shape, pods) : wait(job, pods);
+    all_run(pods) ? place(job, mark, *shape, pods) : wait(job, *shape, pods);
   }
 
   // Without placeholders. Whose turn it is not costs nothing.
@@ -178,7 +185,7 @@ class Decision {
     if (const std::string too_few = why_too_few(shape, chosen.choice); !too_few.empty()) {
       return say_in_turn(job, too_few);
     }
-    turns_.count(job);
+    turns_.count(job, shape.nodes);
     if (is_elastic(job)) return ask(job, mark, shape);
     create(job, mark, shape, chosen, {});
   }
@@ -273,7 +280,7 @@ class Decision {
       return create(job, mark, shape, chosen, pods,
                     count.stated - static_cast<int>(fit.keep.size()));
     }
-    if (!all_run(fit.keep)) return wait(job, fit.keep);
+    if (!all_run(fit.keep)) return wait(job, shape, fit.keep);
     Mark placed = mark;
     placed.sizes = Sizes{.least = job.nodes, .most = job.max_nodes, .cpus = shape.cpus};
     place(job, std::move(placed), shape, fit.keep, &count);
@@ -349,6 +356,7 @@ class Decision {
           pod == fit.take || std::find(job.on.begin(), job.on.end(), pod->node) != job.on.end();
       if (counts && !pod->cpu_list.empty()) mark.cpus[pod->node] = pod->cpu_list;
     }
+    if (to_text(mark).size() > kLongestMark) return say(job, too_long(mark));
     actions_.emplace_back(
         Grow{.job = job.id, .node = fit.take->node, .cpus = shape.cpus, .mark = std::move(mark)});
   }
@@ -473,9 +481,14 @@ class Decision {
     }
   }
 
-  void wait(const Job& job, const Pods& pods) {
+  void wait(const Job& job, const Shape& shape, const Pods& pods) {
+    std::string advice;
+    if (fits_no_node(pods) && job.tasks > shape.nodes && job.tasks_per_node == 0) {
+      advice = "no node can give it " + std::to_string(shape.cpus) +
+               " CPUs, submit it with -N for more nodes: ";
+    }
     for (const Placeholder* pod : pods) {
-      if (!pod->why.empty()) return say(job, "waits: " + pod->why);
+      if (!pod->why.empty()) return say(job, "waits: " + advice + pod->why);
     }
   }
 
@@ -490,6 +503,11 @@ class Decision {
     mark.cpus.clear();
     for (const Placeholder* pod : pods) {
       if (!pod->cpu_list.empty()) mark.cpus[pod->node] = pod->cpu_list;
+    }
+    if (to_text(mark).size() > kLongestMark) {
+      kept_.erase(attempt_of(job, mark));
+      actions_.emplace_back(not_placed(rules_, job, too_long(mark), view_.now_s));
+      return;
     }
     const auto nodes = nodes_of(pods);
     Place place{.job = job.id,

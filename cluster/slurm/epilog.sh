@@ -4,6 +4,7 @@
 run=/run/pinion-slurm
 leftovers=/usr/lib/pinion-slurm/end_leftovers.sh
 
-rm -f "$run/$SLURM_JOB_ID.$SLURMD_NODENAME" "$run/$SLURM_JOB_ID.$SLURMD_NODENAME.user"
+file=$run/$SLURM_JOB_ID.$SLURMD_NODENAME
+rm -f "$file" "$file.unpinned" "$file.user"
 if [ -x "$leftovers" ]; then "$leftovers"; fi
 exit 0

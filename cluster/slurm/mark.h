@@ -4,6 +4,7 @@
 //   pinion=wait;attempt=2;failed=1;since=1795562144;after=1795562204;sizes=2-8x4;cpus=node-0:0-3/node-2:4-7,12
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,6 +41,9 @@ struct Mark {
 // left out.
 [[nodiscard]] std::optional<Mark> read_mark(std::string_view admin_comment);
 [[nodiscard]] std::string to_text(const Mark& mark);
+
+// Of the text: an argument of scontrol has at most 128 KiB. prolog.sh reads as many.
+inline constexpr std::size_t kLongestMark = 131'000;
 
 // Of a job of ours by which another one grows, as job_submit.lua marks it: that one's number; 0: it
 // is no such job.

@@ -24,7 +24,21 @@ std::int64_t cpus_on_each(const Job& job) {
 
 }  // namespace
 
-Result<Shape> shape_of(const Job& job, const ShapeRules& rules) {
+int nodes_for(const Job& submitted, const ShapeRules& rules) {
+  if (submitted.max_nodes > 0 || submitted.nodes < 1) return submitted.nodes;
+  if (const int tasks = submitted.tasks_per_node; tasks > 0) {
+    return std::max(static_cast<int>(up(submitted.tasks, tasks)), submitted.nodes);
+  }
+  if (rules.most_cpus == 0) return submitted.nodes;
+  Job job = submitted;
+  const int most_nodes = std::min(job.tasks, kMostNodes);
+  while (job.nodes < most_nodes && cpus_on_each(job) > rules.most_cpus) ++job.nodes;
+  return job.nodes;
+}
+
+Result<Shape> shape_of(const Job& submitted, const ShapeRules& rules) {
+  Job job = submitted;
+  job.nodes = nodes_for(job, rules);
   if (job.heterogeneous) {
     return failure(Errc::kInvalid, "a heterogeneous job cannot be placed; submit its parts alone");
   }

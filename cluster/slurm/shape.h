@@ -15,6 +15,7 @@ inline constexpr int kMostNodes = 1000;
 struct ShapeRules {
   std::int64_t memory_per_cpu_mib = 1024;  // of a job that does not say
   int exclusive_cpus = 0;  // of a placeholder of a job with --exclusive; 0: there may be none
+  int most_cpus = 0;       // of one of a job that names no number of nodes; 0: as many as it likes
 };
 
 struct Shape {
@@ -27,7 +28,11 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
+// Where the job names no number of nodes, Slurm has only guessed one, from all CPUs that it takes
+// its nodes to have.
+[[nodiscard]] int nodes_for(const Job& submitted, const ShapeRules& rules);
+
 // Errors: kInvalid, with what the user should change.
-Result<Shape> shape_of(const Job& job, const ShapeRules& rules);
+Result<Shape> shape_of(const Job& submitted, const ShapeRules& rules);
 
 }  // namespace pinion::slurm

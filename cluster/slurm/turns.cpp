@@ -11,18 +11,18 @@ constexpr std::int64_t kMostNames = 2'000'000;
 
 }  // namespace
 
-void Turns::count(const Job& job, Waiting& among) const {
+void Turns::count(int placeholders, Waiting& among) const {
   ++among.jobs;
-  among.names += std::int64_t{std::max(job.nodes, 1)} * static_cast<std::int64_t>(nodes_);
+  among.names += std::int64_t{std::max(placeholders, 1)} * static_cast<std::int64_t>(nodes_);
 }
 
-void Turns::count(const Job& job) {
-  count(job, waiting_);
-  count(job, waiting_of_[job.user]);
+void Turns::count(const Job& job, int placeholders) {
+  count(placeholders, waiting_);
+  count(placeholders, waiting_of_[job.user]);
 }
 
-void Turns::count_hopeless(const Job& job) {
-  full(hopeless_, 1) ? count(job) : count(job, hopeless_);
+void Turns::count_hopeless(const Job& job, int placeholders) {
+  full(hopeless_, 1) ? count(job, placeholders) : count(placeholders, hopeless_);
 }
 
 // Whether these have this part of all places, or of all names. A job of very many nodes gets its

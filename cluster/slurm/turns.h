@@ -15,10 +15,10 @@ class Turns {
   // `most_waiting`: Rules::most_waiting. `nodes`: how many Slurm has.
   Turns(int most_waiting, std::size_t nodes) : most_waiting_(most_waiting), nodes_(nodes) {}
 
-  // It waits with placeholders.
-  void count(const Job& job);
+  // It waits with so many placeholders.
+  void count(const Job& job, int placeholders);
   // It does, and fits no node. These count by themselves, while they are not too many.
-  void count_hopeless(const Job& job);
+  void count_hopeless(const Job& job, int placeholders);
 
   // Empty: it may get placeholders.
   [[nodiscard]] std::string why_not(const Job& job);
@@ -28,7 +28,7 @@ class Turns {
     int jobs = 0;
     std::int64_t names = 0;  // of nodes, in all of their placeholders, at most
   };
-  void count(const Job& job, Waiting& among) const;
+  void count(int placeholders, Waiting& among) const;
   [[nodiscard]] bool full(const Waiting& of, int part) const;
 
   int most_waiting_;

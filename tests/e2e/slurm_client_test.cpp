@@ -6,6 +6,7 @@
 #include <iostream>
 #include <thread>
 
+#include "cluster/slurm/shape.h"
 #include "cluster/slurm/slurm.h"
 #include "tests/e2e/collection.h"
 #include "tests/e2e/ok.h"
@@ -86,6 +87,25 @@ TEST_F(SlurmClient, AJobIsHeldThenPlacedAndRunsThere) {
   EXPECT_THAT(job.on, ElementsAre("node-1", "node-2"));
   EXPECT_EQ(job.admin_comment, "pinion=wait;attempt=1;cpus=node-1:0-1");
   EXPECT_EQ(job.comment, "mine [pinion: a, \"b\"; c]");
+}
+
+TEST_F(SlurmClient, AJobThatNamesNoNumberOfNodesRunsOnAsManyAsItNeeds) {
+  const std::vector<std::string> names = {"node-0", "node-1", "node-2"};
+  for (const auto& [options, nodes] : {std::pair<std::vector<std::string>, int>{{"--ntasks=8"}, 2},
+                                       {{"--ntasks=9", "--ntasks-per-node=4"}, 3}}) {
+    Job job = submitted(options);
+    const auto shape = slurm::shape_of(job, {.most_cpus = 4});
+    ASSERT_TRUE(ok(shape));
+    EXPECT_EQ(shape->nodes, nodes);
+    EXPECT_EQ(shape->cpus, 4);
+    ASSERT_TRUE(
+        ok(client_.place(job, placing(job, {names.begin(), names.begin() + nodes}, shape->cpus))));
+    ASSERT_TRUE(lab().wait_for(job.id, State::kRunning)) << lab().show(job.id);
+    job = lab().job(job.id);
+    EXPECT_EQ(job.on.size(), static_cast<std::size_t>(nodes));
+    EXPECT_EQ(*slurm::shape_of(job, {.most_cpus = 4}), *shape) << "it stays so when it is requeued";
+    lab().cancel_all();
+  }
 }
 
 TEST_F(SlurmClient, ARequeuedJobIsHeldAndRunsAgainAtOnce) {
@@ -187,8 +207,28 @@ TEST_F(SlurmClient, UsersPlaceNothing) {
                            "--wrap=exec sleep 300"});
   ASSERT_TRUE(ok(submitted));
   const std::string id = std::to_string(std::stoul(*submitted));
-  for (const char* change : {"ReqNodeList=node-1", "NumNodes=2-2", "NumTasks=3", "NumCPUs=3",
-                             "MinCPUsNode=3", "Priority=100", "AdminComment=pinion=wait"}) {
+  // 65534: what says "not set" in a field of 16 bits.
+  for (const char* change : {"ReqNodeList=node-1",
+                             "ReqNodeList=",
+                             "NumNodes=2-2",
+                             "NumNodes=65534",
+                             "NumTasks=3",
+                             "NumTasks=65534",
+                             "NumCPUs=3",
+                             "MinCPUsNode=3",
+                             "CPUsPerTask=2",
+                             "TasksPerNode=2",
+                             "MinMemoryNode=4000",
+                             "MinMemoryNode=65534",
+                             "MinMemoryCPU=300",
+                             "ReqSockets=1",
+                             "ReqCores=2",
+                             "ReqThreads=2",
+                             "TresPerTask=cpu:2",
+                             "Nice",
+                             "Nice=1",
+                             "Priority=100",
+                             "AdminComment=pinion=wait"}) {
     const auto done = lab().run_as_nobody({"scontrol", "update", "JobId=" + id, change});
     ASSERT_FALSE(done) << change;
     EXPECT_THAT(done.error().text, HasSubstr("Access/permission denied")) << change;
@@ -199,7 +239,12 @@ TEST_F(SlurmClient, UsersPlaceNothing) {
   EXPECT_TRUE(ok(lab().run_as_nobody({"scontrol", "update", "JobId=" + id, "TimeLimit=5"})));
   EXPECT_TRUE(ok(lab().run_as_nobody({"scontrol", "update", "JobId=" + id, "Comment=mine"})));
   EXPECT_FALSE(lab().run_as_nobody({"sbatch", "--nodelist=node-1", "--wrap=true"}));
-  EXPECT_TRUE(lab().job(static_cast<std::uint32_t>(std::stoul(id))).held);
+  const Job job = lab().job(static_cast<std::uint32_t>(std::stoul(id)));
+  EXPECT_TRUE(job.held);
+  EXPECT_EQ(job.nodes, 1);
+  EXPECT_EQ(job.cpus, 1);
+  EXPECT_EQ(job.memory_per_node_mib, 0);
+  EXPECT_TRUE(this->submitted({"--nice=100"}).held);
 }
 
 TEST_F(SlurmClient, AUsersOwnHoldIsReleasedByTheUser) {
@@ -240,6 +285,22 @@ TEST_F(SlurmClient, TasksAreOnTheirJobsOwnCores) {
   })) << "the epilog forgets them";
 }
 
+TEST_F(SlurmClient, TheLongestListOfCoresIsReadToItsEnd) {
+  const std::string out = lab().folder() + "/long.";
+  const auto id =
+      lab().run({"sbatch", "--parsable", "--chdir=/", "--nodes=1", "--output=" + out + "%j",
+                 "--wrap=grep Cpus_allowed_list /proc/self/status"});
+  ASSERT_TRUE(ok(id));
+  const Job job = lab().job(static_cast<std::uint32_t>(std::stoul(*id)));
+  auto place = placing(job, {"node-0"}, 1);
+  place.mark.cpus = {{"a", "1"}, {"node-0", "0"}};
+  place.mark.cpus["a"].append(slurm::kLongestMark - to_text(place.mark).size(), '1');
+  ASSERT_TRUE(ok(client_.place(job, place)));
+  ASSERT_TRUE(lab().wait_for(job.id, State::kOver)) << lab().show(job.id);
+  EXPECT_EQ(lab::read_file(out + std::to_string(job.id)).value_or("nothing"),
+            "Cpus_allowed_list:\t0\n");
+}
+
 // Two at one time on one node, with several tasks each.
 TEST_F(SlurmClient, TwoJobsOfANodeStayApart) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two CPUs";
@@ -272,6 +333,40 @@ TEST_F(SlurmClient, TwoJobsOfANodeStayApart) {
       wanted += "Cpus_allowed_list:\t" + std::to_string(i) + "\n";
     }
     EXPECT_EQ(*printed, wanted);
+  }
+}
+
+// CPU 0 is another job's.
+TEST_F(SlurmClient, AJobWithoutCoresOfItsOwnKeepsOffThoseOfOthersAndIsTold) {
+  const auto cpus_here = std::thread::hardware_concurrency();
+  if (cpus_here < 2) GTEST_SKIP() << "needs two CPUs";
+  const std::string rest = cpus_here == 2 ? "1" : "1-" + std::to_string(cpus_here - 1);
+  const std::string out = lab().folder() + "/unpinned.";
+  const auto placed = [&](const std::map<std::string, std::string>& cpus, const std::string& task) {
+    const auto id = lab().run({"sbatch", "--parsable", "--chdir=/", "--nodes=1",
+                               "--output=" + out + "%j", "--wrap=" + task});
+    EXPECT_TRUE(ok(id));
+    const Job job = id ? lab().job(static_cast<std::uint32_t>(std::stoul(*id))) : Job();
+    auto place = placing(job, {"node-0"}, 1);
+    place.mark.cpus = cpus;
+    EXPECT_TRUE(ok(client_.place(job, place)));
+    return job.id;
+  };
+  const auto other = placed({{"node-0", "0"}}, "exec sleep 300");
+  ASSERT_TRUE(lab().wait_for(other, State::kRunning)) << lab().show(other);
+  ASSERT_TRUE(lab::eventually(kPatience, [&] {
+    return std::filesystem::exists(lab().folder() + "/run/" + std::to_string(other) + ".node-0");
+  }));
+  const std::string task = "grep Cpus_allowed_list /proc/self/status";
+  for (const auto& [cpus, why] :
+       {std::pair<std::map<std::string, std::string>, std::string>{
+            {}, "its cores of node-0 are not known"},
+        {{{"node-0", "4000"}}, "its CPUs 4000 of node-0 have not come in 1 s"}}) {
+    const auto id = placed(cpus, task + "; srun --quiet " + task);
+    ASSERT_TRUE(lab().wait_for(id, State::kOver)) << lab().show(id);
+    const std::string told =
+        "pinion-slurm: runs unpinned: " + why + "\nCpus_allowed_list:\t" + rest + "\n";
+    EXPECT_EQ(lab::read_file(out + std::to_string(id)).value_or("nothing"), told + told);
   }
 }
 

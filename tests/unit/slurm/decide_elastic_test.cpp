@@ -231,6 +231,14 @@ TEST(DecideElastic, ItGrowsByAJobOfOurs) {
               ElementsAre("join 77 with 12"));
 }
 
+TEST(DecideElastic, ItDoesNotGrowWhereItsCoresDoNotFitIntoItsMark) {
+  std::vector<Placeholder> two = {pod(0, "n1"), pod(1, "n3")};
+  two[1].cpu_list = std::string(kLongestMark, '1');
+  EXPECT_THAT(texts(view_of({running_on({"n1"})}, two, {count_of(2, 2)})),
+              ElementsAre("tell 12: elastic [pinion: its cores on 2 nodes are more than Slurm can "
+                          "note on a job: ask for fewer nodes (-N)]"));
+}
+
 TEST(DecideElastic, AHelperThatNobodyNeedsGoes) {
   const std::vector<Placeholder> one = {pod(0, "n1")};
   Job pending = helper_on("n3");

@@ -303,6 +303,29 @@ TEST(Decide, PlaceholdersNameOnlySoManyNodesAtOneTime) {
             "tell 2: [pinion: waits: behind other jobs of its user that wait for cores]");
 }
 
+TEST(Decide, ThoseOfAJobThatNamesNoNumberOfNodesCountAsWell) {
+  auto jobs = crowd(3, "");
+  for (Job& job : jobs) job.tasks = job.cpus = 1000;
+  View view = view_of(jobs, {});
+  view.nodes.clear();
+  for (int i = 0; i < 1500; ++i) {
+    view.nodes.push_back(
+        {.name = "n" + std::to_string(i), .out = {}, .features = {}, .partitions = {}});
+  }
+  Rules rules{.cluster = "wind"};
+  rules.shape.most_cpus = 1;
+  const std::string behind = "tell 3: [pinion: waits: behind other jobs that wait for cores]";
+  const auto made = decide(rules, view);
+  ASSERT_EQ(made.size(), 2U * 1000U + 1U);
+  EXPECT_EQ(to_text(made.back()), behind);
+  // The same when they are there.
+  for (std::size_t i = 0; i < 2000; ++i) {
+    view.placeholders.push_back(std::get<Create>(made[i]).pod);
+    view.placeholders.back().uid = std::to_string(i);
+  }
+  EXPECT_THAT(texts(decide(rules, view)), ElementsAre(behind));
+}
+
 // Each wants another list of nodes, and there are too few for it.
 TEST(Decide, OnlySoManyListsOfNodesAreMadeInOneRound) {
   auto jobs = crowd(1000, "a");
@@ -339,6 +362,37 @@ TEST(Decide, JobsThatFitNoNodeKeepNoOtherOut) {
   ASSERT_EQ(all.size(), 9);
   EXPECT_EQ(all[0], "tell 1: [pinion: waits: fits no node]");
   EXPECT_EQ(all[8], "create wind-9-500-0-0-0");
+}
+
+TEST(Decide, AJobThatIsTooWideForEachNodeIsToldToAskForMoreNodes) {
+  std::vector<Placeholder> never = {pod(0, Phase::kWaiting), pod(1, Phase::kWaiting)};
+  for (Placeholder& one : never) {
+    one.never = true;
+    one.why = "fits no node";
+  }
+  Job job = held_job();
+  EXPECT_THAT(texts(actions(job, never)),
+              ElementsAre("tell 12: [pinion: waits: no node can give it 2 CPUs, submit it with -N "
+                          "for more nodes: fits no node]"));
+  job.tasks = 2;
+  job.cpus_per_task = 2;
+  EXPECT_THAT(texts(actions(job, never)), ElementsAre("tell 12: [pinion: waits: fits no node]"))
+      << "a task is on one node";
+}
+
+TEST(Decide, AJobWhoseCoresDoNotFitIntoItsMarkIsNotPlaced) {
+  auto pods = running();
+  pods[0].cpu_list = std::string(kLongestMark, '1');
+  const auto made = actions(held_job(), pods);
+  EXPECT_THAT(texts(made),
+              ElementsAre("hold 12", "delete wind-12-500-0-0-0", "delete wind-12-500-0-0-1"));
+  EXPECT_EQ(*std::get<Hold>(made.front()).comment,
+            "[pinion: waits: its cores on 1 nodes are more than Slurm can note on a job: ask for "
+            "fewer nodes (-N)]");
+  EXPECT_EQ(to_text(std::get<Hold>(made.front()).mark),
+            "pinion=wait;attempt=1;failed=1;after=1000030");
+  pods[0].cpu_list.resize(kLongestMark - std::string("pinion=wait;since=1000000;cpus=n2:").size());
+  EXPECT_THAT(texts(actions(held_job(), pods)), ElementsAre("place 12 on n1,n2"));
 }
 
 TEST(Decide, WithAllOfThemTheJobIsPlacedOnTheirNodes) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace pinion::slurm {
 namespace {
 
@@ -49,6 +51,30 @@ TEST(Shape, WholeNodesWhereTheOperatorSaysHowLargeTheyAre) {
   job.exclusive = true;
   EXPECT_THAT(shape_of(job, {}).error().text, HasSubstr("--exclusive"));
   EXPECT_EQ(shape_of(job, {.exclusive_cpus = 64})->cpus, 64);
+}
+
+TEST(Shape, AJobThatNamesNoNumberOfNodesGetsAsManyAsItNeeds) {
+  const ShapeRules rules{.memory_per_cpu_mib = 1, .exclusive_cpus = 0, .most_cpus = 63};
+  const auto nodes_and_cpus = [&](const Job& job) {
+    const auto shape = shape_of(job, rules);
+    return shape ? std::pair(shape->nodes, shape->cpus) : std::pair(0, 0);
+  };
+  Job job = wanting(1, 64, 64);
+  EXPECT_EQ(nodes_and_cpus(job), std::pair(2, 32));
+  EXPECT_EQ(shape_of(job, {})->nodes, 1) << "no bound is set";
+  job.max_nodes = 1;
+  EXPECT_EQ(nodes_and_cpus(job), std::pair(1, 64)) << "-N1";
+  EXPECT_EQ(nodes_and_cpus(wanting(1, 63, 63)), std::pair(1, 63));
+  EXPECT_EQ(nodes_and_cpus(wanting(2, 128, 128)), std::pair(3, 43)) << "Slurm has guessed two";
+  Job wide = wanting(1, 96, 3);
+  wide.cpus_per_task = 32;
+  EXPECT_EQ(nodes_and_cpus(wide), std::pair(3, 32)) << "two tasks of 32 are too many";
+  wide = wanting(1, 200, 2);
+  wide.cpus_per_task = 100;
+  EXPECT_EQ(nodes_and_cpus(wide), std::pair(2, 100)) << "a task is on one node";
+  Job packed = wanting(2, 9, 9);
+  packed.tasks_per_node = 4;
+  EXPECT_EQ(nodes_and_cpus(packed), std::pair(3, 4));
 }
 
 TEST(Shape, WhatCanNeverRunIsRefusedWithTheReason) {
