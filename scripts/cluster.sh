@@ -9,7 +9,7 @@
 #   scripts/cluster.sh up [--bare]      start it, and install Pinion; --bare: without Pinion
 #   scripts/cluster.sh install [ARG...] build the images and install the chart; ARG: for helm, as -f PRESET
 #   scripts/cluster.sh status           what runs
-#   scripts/cluster.sh add-node         a second node on the same machine, of which each believes that the CPUs are its own
+#   scripts/cluster.sh add-node         a second node on the same machine; each counts all of the CPUs as its own
 #   scripts/cluster.sh down             take all of it away
 #   scripts/cluster.sh kubectl ARG...   the same as kubectl with its kubeconfig; helm ARG..., and ctr ARG... of containerd, likewise
 #   scripts/cluster.sh env              lines for "eval": PATH and KUBECONFIG, so that kubectl and helm are this cluster's
@@ -485,7 +485,8 @@ command_install() {
   make_packages
   load_images "$top"/build/package/out/pinion-{agent,extender}.tar
   local tag
-  tag=$(ctr images ls -q | sed -n 's#^localhost/pinion/pinion-agent:##p' | grep -F "$("$top/build/package/out/bin/pinion-agent" --version | tr + -)" | tail -n 1)
+  tag=$(tar -xOf "$top/build/package/out/pinion-agent.tar" index.json |
+    sed -n 's/.*"org.opencontainers.image.ref.name": "\([^"]*\)".*/\1/p')
   cat >"$dir/values.yaml" <<END
 image: {tag: "$tag", pullPolicy: Never}
 agent:

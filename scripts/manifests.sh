@@ -32,8 +32,10 @@ metadata:
     pod-security.kubernetes.io/enforce: privileged
 END
 cat >"$made/kustomization.yaml" <<'END'
-# kubectl apply -k deploy/base needs cert-manager. Set your images in an overlay:
-#   images: [{name: localhost/pinion/pinion-agent, newName: ...}, {name: localhost/pinion/pinion-extender, newName: ...}]
+# kubectl apply -k deploy/base needs cert-manager. Set your images in an overlay, with the tag that scripts/package.sh printed:
+#   images:
+#     - {name: localhost/pinion/pinion-agent, newName: REGISTRY/pinion-agent, newTag: TAG}
+#     - {name: localhost/pinion/pinion-extender, newName: REGISTRY/pinion-extender, newTag: TAG}
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources:

@@ -6,7 +6,7 @@
 #   scripts/package.sh --images        the images alone
 #   scripts/package.sh --no-slurm      without the image of a virtual cluster, for which Debian packages are installed in a folder
 #   scripts/package.sh --name PREFIX   images are PREFIX/pinion-agent and so on [localhost/pinion]
-#   scripts/package.sh --tag TAG       [the version]
+#   scripts/package.sh --tag TAG       [the version; with a digest of what is packed, unless that is a commit's]
 set -euo pipefail
 
 images_only=no
@@ -40,7 +40,6 @@ scripts/build.sh package "${programs[@]}"
 built=build/package/bin
 out=build/package/out
 version=$("$built/pinion-agent" --version)
-tag=${tag:-${version//+/-}}
 rm -rf "$out"
 mkdir -p "$out/debug" "$out/bin"
 for program in "${programs[@]}"; do
@@ -48,6 +47,13 @@ for program in "${programs[@]}"; do
   objcopy --strip-all --add-gnu-debuglink="$out/debug/$program.debug" "$built/$program" "$out/bin/$program"
 done
 
+if [ -z "$tag" ]; then
+  tag=${version//+/-}
+  # Else other programs would have the same tag, and nobody would take them for new ones.
+  if [[ -z $commit || $commit == *.dirty ]]; then
+    tag+=-$(cat "${programs[@]/#/$out/bin/}" cluster/slurm/*.{lua,conf,sh} | sha256sum | head -c 8)
+  fi
+fi
 ln -s pinionctl "$out/bin/kubectl-pinion" # kubectl finds it by its name
 human() { awk -v bytes="$1" 'BEGIN { printf "%.1f MB", bytes / 1e6 }'; }
 printf '%-28s %10s\n' PROGRAM STRIPPED

@@ -155,7 +155,7 @@ Findings check_extender(const ClusterFacts& facts) {
               std::to_string(leaders) + " extenders lead: the scheduler's calls reach " +
                   (leaders == 0 ? "nobody" : "several"),
               "look at the Lease pinion-extender and the extenders' logs; after a killed leader it "
-              "takes up to a quarter of a minute"));
+              "takes up to ten seconds until another one leads"));
   }
   if (!facts.leader) return findings;
   if (!*facts.leader) {

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""scripts/cluster.sh with programs that only sleep, as root in namespaces of its own: whom it ends and what it deletes.
+"""scripts/cluster.sh with programs that only sleep, as root in namespaces of its own: whom it ends, what it deletes and which
+images it installs; and how scripts/package.sh names those.
 Process 1 is this program, which reaps nobody's children but its own."""
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
@@ -181,6 +185,26 @@ class Script(unittest.TestCase):
         self.well("down")
         self.assertFalse(os.path.exists(self.dir))
 
+    def test_installs_what_was_packed_last(self):
+        """And no other image that is there."""
+        for name in ("curl", "prometheus"):
+            write(f"{self.top}/path/{name}", f"#!/bin/sh\n[ {name} = curl ] || exec '{self.sleeper}' 1000\n")
+        shutil.copytree(f"{HERE}/../../deploy/prometheus", f"{self.top}/deploy/prometheus")
+        self.environment["PINION_PACKAGED"] = "yes"
+        self.up()
+        tags = ("0.1.0-abc", "0.1.0-abc.dirty-1", "0.1.0-abc.dirty-2")
+        write(f"{self.top}/programs/2.1/ctr",
+              "#!/bin/sh\n" + "".join(f"echo localhost/pinion/pinion-agent:{tag}\n" for tag in tags))
+        os.makedirs(f"{self.top}/build/package/out")
+        write(f"{self.top}/program", "#!/bin/sh\n")
+        for tag in tags:
+            for program in ("pinion-agent", "pinion-extender"):
+                image = f"{self.top}/build/package/out/{program}.tar"
+                subprocess.run([f"{HERE}/../../scripts/oci.py", image, f"localhost/pinion/{program}:{tag}", f"{self.top}/program"],
+                               check=True, stdout=subprocess.DEVNULL)
+            self.well("install")
+            self.assertIn(f'image: {{tag: "{tag}", pullPolicy: Never}}', text_of(f"{self.dir}/values.yaml"))
+
     def test_a_cluster_that_does_not_come_up_is_not_left_behind_by_the_tests(self):
         shutil.copytree(HERE, f"{self.top}/tests/cluster")
         write(f"{self.top}/programs/kubectl", '#!/bin/sh\ncase "$*" in *create*) echo no such thing; exit 1 ;; esac\n')
@@ -195,6 +219,69 @@ class Script(unittest.TestCase):
         for program in programs:
             self.assertIn("somebody's cluster runs", self.program(*program).stdout)
         self.assert_all_run()
+
+
+class Packages(unittest.TestCase):
+    """scripts/package.sh with a compiler that only copies."""
+
+    def setUp(self):
+        self.top = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.top)
+        os.makedirs(f"{self.top}/scripts")
+        for name in ("package.sh", "oci.py"):
+            shutil.copy(f"{HERE}/../../scripts/{name}", f"{self.top}/scripts")
+        for name in ("job_submit.lua", "cgroup.conf", "epilog.sh"):
+            write(f"{self.top}/cluster/slurm/{name}")
+        write(f"{self.top}/scripts/deps.sh", "#!/bin/sh\n")
+        write(f"{self.top}/path/cmake", '#!/bin/sh\necho "${3#*=}" >commit\n')  # -DPINION_COMMIT=
+        write(f"{self.top}/path/objcopy", '#!/bin/sh\nshift $(($# - 2))\ncp "$1" "$2"\n')
+        write(f"{self.top}/scripts/build.sh", """#!/bin/sh -e
+mkdir -p build/package/bin
+commit=$(cat commit)
+for program in pinion-agent pinion-extender pinion-slurm pinionctl; do
+  { echo "#!/bin/sh"; echo "echo 0.1.0${commit:++$commit}"; cat source; } >build/package/bin/$program
+  chmod 755 build/package/bin/$program
+done
+""")
+        self.edit("first")
+
+    def edit(self, what):
+        write(f"{self.top}/source", f"# {what}\n")
+
+    def git(self, *arguments):
+        return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=self.top, check=True,
+                              stdout=subprocess.PIPE, text=True).stdout.strip()
+
+    def tag(self):
+        """By what is printed, and the same in the image."""
+        done = subprocess.run(["scripts/package.sh", "--images", "--no-slurm"], cwd=self.top, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60,
+                              env={**os.environ, "PATH": f"{self.top}/path:{os.environ['PATH']}"})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        (tag,) = re.findall(r"(?m)^IMAGE \((.*)\)", done.stdout)
+        for program in ("pinion-agent", "pinion-extender"):
+            with tarfile.open(f"{self.top}/build/package/out/{program}.tar") as image:
+                (one,) = json.load(image.extractfile("index.json"))["manifests"]
+            self.assertEqual(one["annotations"]["org.opencontainers.image.ref.name"], tag)
+        return tag
+
+    def test_other_programs_have_another_tag(self):
+        alone = self.tag()  # in no checkout
+        self.assertRegex(alone, r"^0\.1\.0-[0-9a-f]{8}$")
+        self.git("init", "-q")
+        self.git("add", "source")
+        self.git("commit", "-qm", "first")
+        version = f"0.1.0-{self.git('rev-parse', '--short=12', 'HEAD')}"
+        self.assertEqual(self.tag(), version)
+        tags = [alone]
+        for what in ("second", "third"):
+            self.edit(what)
+            tags.append(self.tag())
+            self.assertRegex(tags[-1], rf"^{version}\.dirty-[0-9a-f]{{8}}$")
+            self.assertEqual(self.tag(), tags[-1])
+        write(f"{self.top}/cluster/slurm/epilog.sh", "true\n")  # which the image of a virtual cluster has
+        tags.append(self.tag())
+        self.assertEqual(len(set(tags)), len(tags))
 
 
 if __name__ == "__main__":

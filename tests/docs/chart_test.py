@@ -87,6 +87,12 @@ def preset(name, *sets):
     return arguments
 
 
+@contextlib.contextmanager
+def copied_chart():
+    with tempfile.TemporaryDirectory() as folder:
+        yield shutil.copytree(f"{TOP}/{CHART}", f"{folder}/pinion")
+
+
 class Render(unittest.TestCase):
     """Every preset, with all that may be switched on."""
 
@@ -98,7 +104,7 @@ class Render(unittest.TestCase):
         "pod monitors": ("--set", "monitoring.enabled=true,monitoring.rules=true,monitoring.labels.release=prometheus"),
         "service monitors": ("--set", "monitoring.enabled=true,monitoring.kind=ServiceMonitor"),
         "rights of every setting": ("--set", "extender.config.podGroups=true,extender.config.startupTaint=true,"
-                                    "extender.config.nodeResourceTopology=true,agent.partitions=true"),
+                                    "extender.config.nodeResourceTopology=true,extender.config.elastic=ours,agent.partitions=true"),
         "Prometheus of services": ("--set", "extender.config.servicesPrometheus=https://prometheus,"
                                    "extender.prometheusSecret=prometheus,extender.prometheusToken=true"),
         "no agents": ("--set", "agent.enabled=false"),
@@ -139,10 +145,30 @@ class Render(unittest.TestCase):
                 wanted.pop("pinion.dev/leader", None)  # of the leader's own doing
                 self.assertTrue(any(wanted.items() <= each.items() for each in labels), f"{name} selects no pod")
 
+    def test_the_second_scheduler_has_an_image_that_is_there(self):
+        # Helm has the server's own version at an installation alone: of --kube-version it takes the number.
+        with copied_chart() as chart:
+            path = f"{chart}/templates/scheduler.yaml"
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.assertIn(".Capabilities.KubeVersion.Version", text)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace(".Capabilities.KubeVersion.Version", ".Values.global.version"))
+
+            def image(*sets):
+                made = objects(*preset("second-scheduler", *sets), chart=chart)
+                return made.template("Deployment", "pinion-scheduler")["spec"]["containers"][0]["image"]
+
+            for version in ("v1.33.4", "v1.33.4-gke.1245000", "v1.33.4-eks-3025e55", "v1.33.4+k3s1"):
+                self.assertEqual(image(f"global.version={version}"), "registry.k8s.io/kube-scheduler:v1.33.4", version)
+            self.assertEqual(image("global.version=v1.33.4,scheduler.tag=v1-own"), "registry.k8s.io/kube-scheduler:v1-own")
+
     def test_of_a_virtual_cluster(self):
         made = objects(chart="deploy/chart/virtual-cluster")
         self.assertIn(("StatefulSet", "pinion-controller"), made)
         self.assertNotIn("PodMonitor", {kind for kind, _ in made})
+        # What a job that loses its cores may still run on those of others.
+        self.assertIn("\nKillWait=5\n", made["ConfigMap", "pinion-slurm"]["data"]["slurm.conf"])
 
     def test_a_virtual_cluster_is_scraped_where_it_listens(self):
         made = objects("--set", "monitoring.enabled=true,monitoring.labels.release=prometheus",
@@ -173,7 +199,9 @@ class Render(unittest.TestCase):
                       "extender.config.elasticAgeing=600", "extender.config.elasticStrict=7d",
                       "extender.config.elasticRescalePercent=0", "extender.config.elasticBrokenPercent=0.5",
                       "agent.maxUnavailable=foo", "agent.maxUnavailable=0", "agent.maxUnavailable=0%",
-                      "extender.config.listen=0.0.0.0:1", "extender.config.webListen=0.0.0.0:10270"):
+                      "extender.config.listen=0.0.0.0:1", "extender.config.webListen=0.0.0.0:10270",
+                      "extender.config.leaseName=mine", "extender.config.leaseNamespace=default",
+                      "agent.config.metricsListen=0.0.0.0:9465", "agent.config.probeListen=0.0.0.0:0"):
             said = render("--set", wrong, check=False)
             self.assertNotEqual(said.returncode, 0, wrong)
             self.assertIn("values don't meet the specifications of the schema", said.stderr)
@@ -203,10 +231,59 @@ class Render(unittest.TestCase):
         made = objects("--set", ",".join(f"extender.config.{key}={value}" for key, value in right.items()))
         self.assertLessEqual(right.items(), made.config("pinion-extender").items())
 
+    def test_the_agents_listen_on_other_addresses_at_the_ports_of_their_pods(self):
+        made = objects("--set-json", 'agent.config={"metricsListen":"[::]:9464","probeListen":"[::]:9466"}')
+        said = made.config("pinion-agent")
+        self.assertEqual((said["metricsListen"], said["probeListen"]), ("[::]:9464", "[::]:9466"))
+
+    def test_bare_off_in_yaml_is_no_truth_value(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as values:
+            values.write("extender: {config: {elastic: off}}\n")
+            values.flush()
+            self.assertEqual(objects("-f", values.name).config("pinion-extender")["elastic"], "off")
+
     def test_a_setting_that_is_none_is_left_to_the_program(self):
         made = objects("--set", "agent.config.reservedCpu=0,extender.config.keepTimes=30s")
         self.assertIn("reservedCpu", made.config("pinion-agent"))
         self.assertIn("keepTimes", made.config("pinion-extender"))
+
+
+class Rights(unittest.TestCase):
+    """The extender has a right only where a setting needs it."""
+
+    def of(self, *sets):
+        """Without those that every setting needs."""
+        given = {(verb, resource, group) for rule in objects(*sets)["ClusterRole", "pinion-extender"]["rules"]
+                 for group in rule["apiGroups"] for resource in rule["resources"] for verb in rule["verbs"]}
+        return given - self.always
+
+    def setUp(self):
+        self.always = set()
+        self.always = self.of("--set", "extender.config.elastic=off,extender.config.refusedTime=0")
+
+    def test_to_evict_unless_refused_pods_stay(self):
+        evict = {("create", "pods/eviction", "")}
+        self.assertEqual(self.of(), evict)
+        self.assertEqual(self.of("--set", "extender.config.refusedTime=10s"), evict)
+        for never in ("0", "0s", "0ms", "0.0h"):
+            self.assertEqual(self.of("--set-string", f"extender.config.refusedTime={never}"), set(), never)
+        self.assertEqual(self.of("--set-json", "extender.config.refusedTime=0"), set())
+
+    def test_to_resize_jobs_where_some_are_elastic(self):
+        jobs = (("jobs", "batch"), ("mpijobs", "kubeflow.org"), ("jobs", "batch.volcano.sh"))
+        sized = {(verb, *kind) for verb in ("list", "watch", "patch") for kind in jobs}
+        for policy in ("min", "max", "moldable", "elastic", "ours"):
+            self.assertEqual(self.of("--set", f"extender.config.elastic={policy},extender.config.refusedTime=0"), sized, policy)
+        self.assertLessEqual({("get", *kind) for kind in jobs}, self.always)
+        self.assertEqual(self.of("--set-json", 'extender.config={"elastic":false,"refusedTime":"0"}'), set())
+
+    def test_of_other_settings(self):
+        for sets, more in (("servicesPrometheus=http://prometheus", {("patch", "pods/resize", "")}),
+                           ("startupTaint=true", {("patch", "nodes", "")}),
+                           ("nodeResourceTopology=true", {(verb, "noderesourcetopologies", "topology.node.k8s.io")
+                                                          for verb in ("create", "patch")}),
+                           ("podGroups=true", {(verb, "podgroups", "scheduling.k8s.io") for verb in ("create", "get", "patch")})):
+            self.assertEqual(self.of("--set", f"extender.config.refusedTime=0,extender.config.{sets}"), more, sets)
 
 
 SECRETS = ("pinion-agent-tls", "pinion-extender-tls", "pinion-scheduler-tls")
@@ -345,9 +422,7 @@ class Certificates(unittest.TestCase):
 
 def notes(*arguments):
     """What helm says at the end: `helm template` leaves that out."""
-    with tempfile.TemporaryDirectory() as folder:
-        chart = f"{folder}/pinion"
-        shutil.copytree(f"{TOP}/{CHART}", chart)
+    with copied_chart() as chart:
         shutil.move(f"{chart}/templates/NOTES.txt", f"{chart}/said.txt")
         with open(f"{chart}/templates/said.yaml", "w", encoding="utf-8") as file:
             file.write("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: said}\n"

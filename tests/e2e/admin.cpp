@@ -151,20 +151,30 @@ Status Admin::ask_pod_to_end(const std::string& name) {
 
 Status Admin::let_extender(const std::vector<std::string>& verbs, const std::string& resource,
                            const std::string& group) {
-  const json named = {{"name", "extender-too"}};
+  const json named = {{"generateName", "extender-too-"}};
   const json rule = {{"apiGroups", {group}}, {"resources", {resource}}, {"verbs", verbs}};
-  const json role = {{"metadata", named}, {"rules", granted(json::array({rule}))}};
+  const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/clusterrole";
+  const auto role =
+      api_->create(rbac + "s", {{"metadata", named}, {"rules", granted(json::array({rule}))}});
+  if (!role) return failure(role.error());
   const json binding = {{"metadata", named},
                         {"roleRef",
                          {{"apiGroup", "rbac.authorization.k8s.io"},
                           {"kind", "ClusterRole"},
-                          {"name", "extender-too"}}},
+                          {"name", kube::json_text(*role, "metadata", "name")}}},
                         {"subjects", json::array({{{"kind", "ServiceAccount"},
                                                    {"namespace", "kube-system"},
                                                    {"name", "pinion-extender"}}})}};
-  const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/clusterrole";
-  if (Status made = without_value(api_->create(rbac + "s", role)); !made) return made;
   return without_value(api_->create(rbac + "bindings", binding));
+}
+
+Status Admin::let_extender_resize_jobs() {
+  for (const auto& [resource, group] :
+       {std::pair("jobs", "batch"), std::pair("jobs", "batch.volcano.sh"),
+        std::pair("mpijobs", "kubeflow.org")}) {
+    if (Status let = let_extender({"list", "watch", "patch"}, resource, group); !let) return let;
+  }
+  return {};
 }
 
 Status Admin::remove(const std::string& path) {

@@ -64,6 +64,7 @@ class Admin {
   // setting alone.
   Status let_extender(const std::vector<std::string>& verbs, const std::string& resource,
                       const std::string& group = {});
+  Status let_extender_resize_jobs();  // of all kinds: setting `elastic`
   Status add_priority_class(const std::string& name, int value);
   // With no time to end: it is gone when this returns, unless a finalizer keeps it.
   Status remove_pod(const std::string& name);

@@ -85,6 +85,7 @@ class ElasticKinds : public Elastic, public testing::WithParamInterface<OwnKind>
 TEST_P(ElasticKinds, HaveTheSizeThatIsWanted) {
   start_nodes(1);
   ASSERT_TRUE(ok(add_crd(admin().api(), GetParam().crd)));
+  ASSERT_TRUE(ok(admin().let_extender_resize_jobs()));
   start_extender({"--elastic", "elastic"});
   start_scheduler({});
   ASSERT_FALSE(HasFatalFailure());

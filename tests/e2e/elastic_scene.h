@@ -26,6 +26,7 @@ class Elastic : public Scene {
   }
 
   void start_elastic(int count, const char* policy = "elastic") {
+    ASSERT_TRUE(ok(admin().let_extender_resize_jobs()));
     start(count, {}, {"--elastic", policy});
     nodes().tell_ready();
   }

@@ -37,6 +37,7 @@ class ElasticSlurmJobs : public Scene {
     if (!lab && lab.error().code == Errc::kNotFound) GTEST_SKIP() << lab.error().text;
     ASSERT_TRUE(ok(lab));
     slurm_ = *std::move(lab);
+    ASSERT_TRUE(ok(admin().let_extender_resize_jobs()));
     start(3, {}, {"--elastic", "elastic"});
     if (HasFatalFailure()) return;
     nodes().tell_ready();

@@ -69,8 +69,10 @@ TEST(Rules, AskOnlyForWhatIsExportedOrRecorded) {
   expect_known(queries, known);
 }
 
-// Every alert is played: there is a situation in which it fires, and one in which it does not.
+// Every alert is played: there is a situation in which it fires, and one in which it does not. Of
+// every recording rule a situation says what it gives.
 TEST(Rules, AreAllPlayed) {
+  std::set<std::string> given;
   std::set<std::string> fire;
   std::set<std::string> rest;
   for (const char* file : kSituations) {
@@ -78,6 +80,9 @@ TEST(Rules, AreAllPlayed) {
       for (const YAML::Node& one : situation["alert_rule_test"]) {
         const bool fires = one["exp_alerts"].IsDefined() && one["exp_alerts"].size() > 0;
         (fires ? fire : rest).insert(one["alertname"].as<std::string>());
+      }
+      for (const YAML::Node& one : situation["promql_expr_test"]) {
+        if (one["exp_samples"].size() > 0) given.merge(names_in(one["expr"].as<std::string>()));
       }
     }
   }
@@ -88,6 +93,7 @@ TEST(Rules, AreAllPlayed) {
   }
   EXPECT_EQ(fire, alerts);
   EXPECT_EQ(rest, alerts);
+  EXPECT_EQ(given, recorded);
 }
 
 std::vector<Query> all_panels() {
