@@ -21,6 +21,7 @@ constexpr double kLeastChange = 0.01;  // relative; less is not worth a resize
 constexpr std::int64_t kStepMilli = 10;
 constexpr double kFullUse = 0.7;  // a service that uses less of its limit is not held back by it
 constexpr double kIdleUse = 0.5;
+constexpr double kUnaskedUse = 0.1;  // of its most, by a service that nobody asks anything
 constexpr double kIdleRoom = 2;      // times what it uses
 constexpr double kLeastIdle = 0.02;  // a share of the limit; less cannot be told from none
 constexpr double kUseJump = 0.1;     // relative; what a service uses is followed at once then
@@ -76,7 +77,10 @@ ServiceDecision LearningLoop::look(const ServiceInput& input) {
   const auto ratio = performance(target_, input.measured);
   see_limit(input);
   see_use(input);
-  if (!ratio) return {.reason = ServiceReason::kNoMetric, .wanted_milli = input.limit_milli};
+  if (!ratio && !is_unasked(input)) {
+    idle_ = 0;
+    return {.reason = ServiceReason::kNoMetric, .wanted_milli = input.limit_milli};
+  }
   const std::int64_t bounded = std::clamp(input.limit_milli, target_.min_milli, target_.max_milli);
   if (const auto limit = allowed_limit(target_, input, bounded)) {
     return {.reason = ServiceReason::kBounds, .limit_milli = limit, .wanted_milli = bounded};
@@ -84,6 +88,7 @@ ServiceDecision LearningLoop::look(const ServiceInput& input) {
   if (input.now_ms - changed_ms_ < target_.settle_ms) {
     return {.reason = ServiceReason::kSettling, .wanted_milli = input.limit_milli};
   }
+  if (!ratio) return take_back(input);
   const double place = place_of(input);
   // Its use has jumped: until the metric shows that, the model says what comes of it.
   const bool foreseen =
@@ -167,11 +172,14 @@ void LearningLoop::restart(double level, int samples, double place) {
   jump_ = 0;
 }
 
-// Once the level after a change is as good as known.
+// Once the level after a change is as good as known. What a metric shows that is a mean of a while
+// is too little at first, so that more than was expected counts at once: it may have gone too far.
 void LearningLoop::learn() {
-  if (!change_ || samples_ < knobs_.samples_to_learn) return;
+  if (!change_) return;
   const double moved = place_ - change_->place;
   const double brought = level_ - change_->level;
+  const bool more = brought * moved > 0 && std::abs(brought) > elasticity_ * std::abs(moved);
+  if (samples_ < (more ? knobs_.samples_to_grow : knobs_.samples_to_learn)) return;
   const bool local = std::abs(level_) < kLocal && std::abs(change_->level) < kLocal;
   change_.reset();
   const double error = 2 * level_noise() * level_noise() + kLeastNoise * kLeastNoise;
@@ -192,6 +200,14 @@ bool LearningLoop::is_idle(const ServiceInput& input, double level) const {
          static_cast<double>(*input.used_milli) < kFullUse * static_cast<double>(input.limit_milli);
 }
 
+// Nobody asks it anything. One that hangs looks the same, and needs no more either.
+bool LearningLoop::is_unasked(const ServiceInput& input) const {
+  const double work = std::min(kFullUse * static_cast<double>(input.limit_milli),
+                               kUnaskedUse * static_cast<double>(target_.max_milli));
+  return nobody_served(target_, input.measured) && input.used_milli &&
+         static_cast<double>(*input.used_milli) < work;
+}
+
 ServiceDecision LearningLoop::take_back(const ServiceInput& input) {
   ServiceDecision decision{.reason = ServiceReason::kIdle, .wanted_milli = input.limit_milli};
   short_ = 0;
@@ -202,6 +218,7 @@ ServiceDecision LearningLoop::take_back(const ServiceInput& input) {
   const double least = std::max(kIdleRoom * used, knobs_.most_shrink * limit);
   decision.wanted_milli = std::min(rounded_up(least), input.limit_milli);
   decision.limit_milli = allowed_limit(target_, input, decision.wanted_milli);
+  if (decision.limit_milli) samples_ = 0;  // what it brings is no lesson
   return decision;
 }
 

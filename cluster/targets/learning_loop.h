@@ -19,7 +19,7 @@
 //   - Rate limit: no change before the metric shows the last one, to at most 3 times or at least
 //     0.6 of what there was; taking back needs more samples than giving.
 //   - No wind-up: nothing is added up; each change starts from the limit that there really is.
-//   - Where the metric vanishes everything stays as it is.
+//   - Where the metric vanishes everything stays as it is, unless nobody asks the service anything.
 #pragma once
 
 #include "cluster/targets/service_loop.h"
@@ -37,7 +37,7 @@ struct LearningKnobs {
   double most_shrink = 0.6;
   int samples_to_grow = 2;  // since the last change or jump
   int samples_to_shrink = 3;
-  int samples_to_learn = 3;
+  int samples_to_learn = 7;  // from a change that brought less than expected
   int samples_to_tell = 12;  // in vain, before a target is called impossible or a node full
 };
 
@@ -65,6 +65,7 @@ class LearningLoop : public ServiceLoop {
   [[nodiscard]] double level_noise() const;
   [[nodiscard]] double place_noise(const ServiceInput& input) const;
   [[nodiscard]] bool is_idle(const ServiceInput& input, double level) const;
+  [[nodiscard]] bool is_unasked(const ServiceInput& input) const;
   [[nodiscard]] double wanted(const ServiceInput& input, double level) const;
   ServiceDecision take_back(const ServiceInput& input);
   ServiceDecision correct(const ServiceInput& input, double level);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kLow = 0.9;
 constexpr double kHigh = 1.2;
-constexpr double kMostRatio = 1e6;  // nothing ends above it
+constexpr double kMostOutput = 1e6;  // of the PID for CPUs, either way
 constexpr double kMilliOfOutput = 0.015;
 constexpr std::int64_t kFloorMilli = 500;
 constexpr double kNoLoadBelow = 1000;    // of the metric itself, whatever its unit
@@ -18,7 +18,7 @@ constexpr std::int64_t kIdleBelow = 50;  // thousandths of a CPU that are used
 ServiceDecision PaperLoop::look(const ServiceInput& input) {
   const auto ratio = performance(target_, input.measured);
   if (!ratio) return {.reason = ServiceReason::kNoMetric, .wanted_milli = input.limit_milli};
-  const double output = scale_ * 10'000 * (1 - std::min(*ratio, kMostRatio));
+  const double output = std::clamp(scale_ * 10'000 * (1 - *ratio), -kMostOutput, kMostOutput);
   const auto delta = static_cast<std::int64_t>(kMilliOfOutput * output);
   if (*ratio < kLow) {
     if (target_.direction == Direction::kAtMost || *input.measured >= kNoLoadBelow) {
@@ -44,14 +44,11 @@ ServiceDecision PaperLoop::grow(const ServiceInput& input, std::int64_t delta) c
             .limit_milli = allowed_limit(target_, input, wanted),
             .wanted_milli = wanted};
   }
-  if (wanted <= input.node_milli) {
-    return {.reason = ServiceReason::kFull, .wanted_milli = wanted, .ask = ServiceAsk::kMove};
-  }
+  const bool fits = wanted <= input.node_milli;
   return {.reason = ServiceReason::kFull,
-          .limit_milli = allowed_limit(target_, input, wanted / 2),
-          .wanted_milli = wanted / 2,
-          .ask = ServiceAsk::kReplicas,
-          .replicas = 2 * input.replicas};
+          .wanted_milli = wanted,
+          .ask = fits ? ServiceAsk::kMove : ServiceAsk::kReplicas,
+          .replicas = fits ? 0 : 2 * input.replicas};
 }
 
 }  // namespace pinion::cluster

@@ -30,8 +30,13 @@ std::optional<double> performance(const ServiceTarget& target,
                                   const std::optional<double>& measured) {
   if (!measured || !std::isfinite(*measured) || *measured < 0) return std::nullopt;
   if (target.direction == Direction::kAtLeast) return *measured / target.target;
-  if (*measured == 0) return std::nullopt;  // nobody was served: no latency at all
+  if (*measured == 0) return std::nullopt;  // nobody_served()
   return target.target / *measured;
+}
+
+bool nobody_served(const ServiceTarget& target, const std::optional<double>& measured) {
+  return target.direction == Direction::kAtMost && measured &&
+         (std::isnan(*measured) || *measured == 0);
 }
 
 std::unique_ptr<ServiceLoop> make_service_loop(const ServiceTarget& target) {

@@ -40,9 +40,10 @@ struct ServiceTarget {
 };
 
 struct ServiceInput {
-  std::int64_t now_ms = 0;           // of any clock that never goes back
-  std::optional<double> measured{};  // nothing, or no finite number >= 0: the metric has vanished
-  std::int64_t limit_milli = 0;      // > 0: that it may use now
+  std::int64_t now_ms = 0;  // of any clock that never goes back
+  // Nothing, or no finite number >= 0: the metric has vanished. NaN: it is that of no request.
+  std::optional<double> measured{};
+  std::int64_t limit_milli = 0;              // > 0: that it may use now
   std::optional<std::int64_t> used_milli{};  // that it does use
   std::int64_t room_milli = 0;  // by so much its limit may rise on its node; none: <= 0
   std::int64_t node_milli = 0;  // the most that a service could have on any node
@@ -63,7 +64,7 @@ enum class ServiceReason {
 };
 [[nodiscard]] std::string_view to_string(ServiceReason reason);
 
-// What the loop cannot do itself, where the node is full.
+// What the loop cannot do itself, where the node is full; the limit then stays.
 enum class ServiceAsk {
   kNothing,
   kMove,      // to a node that has room for `wanted_milli`
@@ -84,6 +85,10 @@ struct ServiceDecision {
 // How well the target is kept: 1 exactly, less: too badly. Nothing: there is no usable metric.
 [[nodiscard]] std::optional<double> performance(const ServiceTarget& target,
                                                 const std::optional<double>& measured);
+
+// Of a latency: no request has ended, so that there is none.
+[[nodiscard]] bool nobody_served(const ServiceTarget& target,
+                                 const std::optional<double>& measured);
 
 class ServiceLoop {
  public:

@@ -1,6 +1,7 @@
 // Both loops under services that answer anything: a new limit is within min .. max, above the old
-// one by no more than the room, and without a metric there is none. Ours changes nothing before the
-// last change has settled, and never by more than its factors.
+// one by no more than the room; without a metric there is none, but where nobody asks anything, and
+// none where something is asked for. Ours changes nothing before the last change has settled, and
+// never by more than its factors.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -57,7 +58,9 @@ void play(ServicePolicy policy) {
     RC_ASSERT(limit != input.limit_milli);
     RC_ASSERT(limit >= target.min_milli && limit <= target.max_milli);
     RC_ASSERT(limit - input.limit_milli <= room);
-    RC_ASSERT(performance(target, input.measured).has_value());
+    RC_ASSERT(performance(target, input.measured).has_value() ||
+              (ours && nobody_served(target, input.measured)));
+    RC_ASSERT(decision.ask == ServiceAsk::kNothing);
     if (ours && decision.reason != ServiceReason::kBounds) {
       RC_ASSERT(input.now_ms - changed_ms >= target.settle_ms);
       const auto before = static_cast<double>(input.limit_milli);

@@ -33,6 +33,7 @@ std::string cpus(std::int64_t milli) {
 }
 
 std::string measured_text(const ServicePod& service, const Reading& reading) {
+  if (nobody_served(service.target, reading.metric)) return "nobody asks anything";
   return "measured " + figure(reading.metric.value_or(0)) + ", target " +
          (service.target.direction == Direction::kAtLeast ? "at least " : "at most ") +
          figure(service.target.target);
@@ -67,12 +68,25 @@ kube::PodEvent full(const ServicePod& service, const Reading& reading,
 }
 
 kube::PodEvent idle(const ServicePod& service, const Reading& reading) {
+  const std::string note =
+      nobody_served(service.target, reading.metric)
+          ? "no request has ended, and it uses almost no CPUs. What it does not use is taken back, "
+            "down to the least in " +
+                std::string(annotation::kServiceCpu)
+          : "more CPUs would not help: it does not use those that it has. Too little is asked of "
+            "it, or something else holds it back";
   return {.reason = "ServiceIdle",
           .action = "Resizing",
-          .note =
-              "more CPUs would not help: it does not use those that it has. Too little is "
-              "asked of it, or something else holds it back; " +
-              measured_text(service, reading)};
+          .note = note + "; " + measured_text(service, reading)};
+}
+
+kube::PodEvent without_metric(const ServicePod& service, const Reading& reading) {
+  std::string given = "no number";
+  if (!reading.trouble.empty()) given = "nothing: " + reading.trouble;
+  if (nobody_served(service.target, reading.metric)) given = "no latency: no request has ended";
+  return warning("ServiceMetricMissing", "its CPUs stay as they are, as the query in " +
+                                             std::string(annotation::kServiceMetric) + " gives " +
+                                             given);
 }
 
 kube::PodEvent resized(const ServicePod& service, const Reading& reading, std::int64_t limit,
@@ -118,7 +132,7 @@ Step Controller::look(const ServicePod& service, const Reading& reading, const N
   if (now_ms < refused_until_ms_) decision.limit_milli.reset();
   Step step{.reason = decision.reason};
   step.performance = performance(target_, reading.metric);
-  without_metric_ = decision.reason == ServiceReason::kNoMetric ? without_metric_ + 1 : 0;
+  without_metric_ = step.performance ? 0 : without_metric_ + 1;
   if (decision.limit_milli) {
     step.limit_milli = decision.limit_milli;
     step.request_milli = request_for(service, *decision.limit_milli);
@@ -129,15 +143,13 @@ Step Controller::look(const ServicePod& service, const Reading& reading, const N
     // It may also be that it rests, that a resize is under way or that the agent is silent.
     if (!may_grow || !room.live) return step;
     step.event = tell(full(service, reading, decision), now_ms);
-  } else if (decision.reason == ServiceReason::kIdle && *step.performance < kShortBelow) {
-    step.event = tell(idle(service, reading), now_ms);
-  } else if (without_metric_ >= kLooksWithoutMetric) {
-    step.event =
-        tell(warning("ServiceMetricMissing",
-                     "its CPUs stay as they are, as the query in " +
-                         std::string(annotation::kServiceMetric) + " gives " +
-                         (reading.trouble.empty() ? "no number" : "nothing: " + reading.trouble)),
-             now_ms);
+  } else if (decision.reason == ServiceReason::kIdle) {
+    const bool told =
+        step.performance ? *step.performance < kShortBelow : without_metric_ >= kLooksWithoutMetric;
+    if (told) step.event = tell(idle(service, reading), now_ms);
+  } else if (decision.reason == ServiceReason::kNoMetric &&
+             without_metric_ >= kLooksWithoutMetric) {
+    step.event = tell(without_metric(service, reading), now_ms);
   }
   return step;
 }

@@ -31,7 +31,7 @@ Result<std::optional<double>> read_sample(const json& sample) {
     return failure(Errc::kUnavailable,
                    "Prometheus's value " + quoted_value(text) + " is no number");
   }
-  if (bad != std::errc() || !std::isfinite(value)) return std::nullopt;
+  if (bad != std::errc() || std::isinf(value)) return std::nullopt;
   return value;
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "policy/annotations.h"
 #include "tests/unit/extender_targets/sample_service.h"
 
@@ -21,7 +23,8 @@ class ControllerTest : public testing::Test {
  protected:
   Step look(std::optional<double> metric, const NodeRoom& room = kRoomy) {
     now_ms_ += 5000;
-    return controller_.look(*read_service(pod_), {.metric = metric}, room, now_ms_);
+    return controller_.look(*read_service(pod_), {.metric = metric, .used_cpus = used_cpus_}, room,
+                            now_ms_);
   }
   // As often; the last step.
   Step look(int times, std::optional<double> metric, const NodeRoom& room = kRoomy) {
@@ -40,6 +43,7 @@ class ControllerTest : public testing::Test {
 
   Controller controller_;
   json pod_ = service_pod("1", "500m");
+  std::optional<double> used_cpus_{};
   std::int64_t now_ms_ = 0;
 };
 
@@ -84,6 +88,22 @@ TEST_F(ControllerTest, AsksForReplicasWhereNoNodeHasSoMuch) {
   EXPECT_EQ(told->reason, "ServiceNeedsReplicas");
 }
 
+// Of 64 CPUs it has all but a tenth of one. The paper's loop would halve it as it doubles the
+// replicas, and nobody has doubled them.
+TEST_F(ControllerTest, UnderThePapersPolicyItKeepsItsCpusUntilThereAreReplicas) {
+  pod_ = service_pod("63900m", "63900m");
+  pod_["metadata"]["annotations"][annotation::kServicePolicy] = "paper";
+  pod_["metadata"]["annotations"][annotation::kServiceTarget] = "1000000";
+  pod_["metadata"]["annotations"][annotation::kServiceCpu] = "500m..128";
+  const Step step =
+      look(300'000, {.spare_milli = 100, .shared_milli = 64'000, .most_milli = 64'000});
+  EXPECT_EQ(step.limit_milli, std::nullopt);
+  EXPECT_EQ(step.reason, ServiceReason::kFull);
+  ASSERT_TRUE(step.event);
+  EXPECT_EQ(step.event->reason, "ServiceNeedsReplicas");
+  EXPECT_THAT(step.event->note, HasSubstr("node n1 has no room for the 64.22 CPUs"));
+}
+
 TEST_F(ControllerTest, SaysThatATargetIsImpossible) {
   pod_ = service_pod("8", "4");
   const auto told = event(20, 400);
@@ -99,6 +119,38 @@ TEST_F(ControllerTest, SaysThatTheMetricIsMissingAndHolds) {
   ASSERT_TRUE(step.event);
   EXPECT_EQ(step.event->reason, "ServiceMetricMissing");
   EXPECT_THAT(step.event->note, HasSubstr("gives no number"));
+}
+
+TEST_F(ControllerTest, SaysThatNobodyAsksAnythingAndTakesCpusBack) {
+  pod_ = service_pod("4", "2");
+  pod_["metadata"]["annotations"][annotation::kServiceDirection] = "at-most";
+  used_cpus_ = 0.01;
+  EXPECT_EQ(event(2, std::nan("")), std::nullopt) << "it may be a short pause";
+  const auto told = look(std::nan("")).event;
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->reason, "ServiceIdle");
+  EXPECT_FALSE(told->warning);
+  EXPECT_THAT(told->note, HasSubstr("nobody asks anything"));
+  const Step step = look(9, std::nan(""));
+  EXPECT_EQ(step.limit_milli, 2400);
+  EXPECT_EQ(step.request_milli, 1200);
+  ASSERT_TRUE(step.event);
+  EXPECT_EQ(step.event->note,
+            "CPU limit of container nginx from 4.00 to 2.40 (idle): nobody asks anything");
+}
+
+TEST_F(ControllerTest, AServiceThatAnswersNobodyButWorksIsNotCalledIdle) {
+  pod_ = service_pod("4", "2");
+  pod_["metadata"]["annotations"][annotation::kServiceDirection] = "at-most";
+  for (const auto used : {std::optional<double>(2), std::optional<double>()}) {
+    controller_ = Controller();
+    used_cpus_ = used;
+    const auto told = event(3, std::nan(""));
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->reason, "ServiceMetricMissing");
+    EXPECT_THAT(told->note, HasSubstr("gives no latency: no request has ended"));
+    EXPECT_EQ(look(40, std::nan("")).limit_milli, std::nullopt);
+  }
 }
 
 TEST_F(ControllerTest, TakesBackWhatTheKubeletCannotGiveAndRests) {

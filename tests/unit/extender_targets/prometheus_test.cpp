@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace pinion::cluster::targets {
@@ -33,9 +34,15 @@ TEST(Prometheus, AnswersWithANumber) {
 
 TEST(Prometheus, AnswersWithNone) {
   EXPECT_EQ(*read_value(answer("vector", json::array())), std::nullopt);
-  for (const char* value : {"NaN", "+Inf", "-Inf", "1e999"}) {
+  for (const char* value : {"+Inf", "-Inf", "1e999"}) {
     EXPECT_EQ(*read_value(answer("vector", json::array({series(value)}))), std::nullopt) << value;
   }
+}
+
+TEST(Prometheus, AnswersWithAQuantileOfNoRequests) {
+  const auto value = *read_value(answer("vector", json::array({series("NaN")})));
+  ASSERT_TRUE(value);
+  EXPECT_TRUE(std::isnan(*value));
 }
 
 TEST(Prometheus, AnswersWithWhatIsNoNumber) {

@@ -13,6 +13,7 @@ using cluster::ServicePolicy;
 struct Sums {
   double on_target = 0;
   double kept = 0;
+  double overshoot = 0;
   double cpu_seconds = 0;  // where the paper's keeps the target
   int resizes = 0;
 };
@@ -44,6 +45,7 @@ Both play(Plant plant, PlantLoad load) {
     const auto add = [&](Sums& sums, const PlantRun& run) {
       sums.on_target += run.on_target / 6;
       sums.kept += run.kept / 6;
+      sums.overshoot += run.overshoot / 6;
       sums.cpu_seconds += cpu_seconds_where_kept(run, paper);
       sums.resizes += run.resizes;
     };
@@ -53,42 +55,41 @@ Both play(Plant plant, PlantLoad load) {
   return both;
 }
 
-void expect_better(const Both& both) {
-  EXPECT_GE(both.ours.on_target, both.paper.on_target);
-  EXPECT_LE(both.ours.cpu_seconds, both.paper.cpu_seconds);
-  EXPECT_LT(both.ours.resizes, both.paper.resizes);
+struct Bounds {
+  double on_target = 0;        // at least
+  double steps_overshoot = 0;  // at most
+};
+
+// After a step the paper's loop often ends below the target, short of what is needed: there it goes
+// past it less than ours, which ends on it, and bounds stand in for it.
+void expect_better(Plant plant, const Bounds& bounds) {
+  for (const PlantLoad load : {PlantLoad::kSteps, PlantLoad::kDaily}) {
+    const Both both = play(plant, load);
+    EXPECT_GE(both.ours.on_target, both.paper.on_target);
+    EXPECT_GE(both.ours.on_target, bounds.on_target);
+    EXPECT_LE(both.ours.cpu_seconds, both.paper.cpu_seconds);
+    EXPECT_LT(both.ours.resizes, both.paper.resizes);
+    EXPECT_LE(both.ours.overshoot,
+              load == PlantLoad::kSteps ? bounds.steps_overshoot : both.paper.overshoot);
+    // Of a latency over a day it is below a little more often.
+    EXPECT_GE(both.ours.kept, both.paper.kept - 0.01);
+  }
 }
 
 TEST(ServicePlant, OursKeepsALinearService) {
-  for (const PlantLoad load : {PlantLoad::kSteps, PlantLoad::kDaily}) {
-    const Both both = play(Plant::kLinear, load);
-    expect_better(both);
-    EXPECT_GE(both.ours.on_target, 0.98);
-  }
+  expect_better(Plant::kLinear, {.on_target = 0.98, .steps_overshoot = 0.02});
 }
 
 TEST(ServicePlant, OursKeepsASaturatingService) {
-  for (const PlantLoad load : {PlantLoad::kSteps, PlantLoad::kDaily}) {
-    const Both both = play(Plant::kSaturating, load);
-    expect_better(both);
-    EXPECT_GE(both.ours.on_target, 0.95);
-  }
+  expect_better(Plant::kSaturating, {.on_target = 0.95, .steps_overshoot = 0.02});
 }
 
 TEST(ServicePlant, OursKeepsAServiceWithDelayAndNoise) {
-  for (const PlantLoad load : {PlantLoad::kSteps, PlantLoad::kDaily}) {
-    const Both both = play(Plant::kDelayed, load);
-    expect_better(both);
-    EXPECT_GE(both.ours.on_target, 0.9);
-  }
+  expect_better(Plant::kDelayed, {.on_target = 0.95, .steps_overshoot = 0.06});
 }
 
 TEST(ServicePlant, OursKeepsALatency) {
-  for (const PlantLoad load : {PlantLoad::kSteps, PlantLoad::kDaily}) {
-    const Both both = play(Plant::kLatency, load);
-    expect_better(both);
-    EXPECT_GE(both.ours.on_target, 0.9);
-  }
+  expect_better(Plant::kLatency, {.on_target = 0.9, .steps_overshoot = 0.08});
 }
 
 TEST(ServicePlant, TheSameSeedGivesTheSame) {

@@ -160,6 +160,35 @@ TEST(LearningLoop, TakesBackWhatAnIdleServiceDoesNotUse) {
   EXPECT_EQ(play.now.limit_milli, 1600) << "twice what it uses";
 }
 
+TEST(LearningLoop, TakesCpusBackFromALatencyThatNobodyAsksFor) {
+  for (const double none : {std::nan(""), 0.0}) {
+    Play play(kLatency, [none](double) { return none; });
+    play.now.limit_milli = 8000;
+    play.now.used_milli = 20;
+    EXPECT_EQ(play.look().reason, ServiceReason::kIdle);
+    EXPECT_EQ(play.look(10).limit_milli, std::nullopt) << "it may be a short pause";
+    EXPECT_EQ(play.look().limit_milli, 4800);
+    EXPECT_EQ(play.look().reason, ServiceReason::kSettling);
+    play.look(100);
+    EXPECT_EQ(play.now.limit_milli, 500);
+    play.now.used_milli = 250;  // its own house-keeping
+    EXPECT_EQ(play.look().reason, ServiceReason::kIdle);
+  }
+}
+
+TEST(LearningLoop, HoldsAServiceThatAnswersNobodyButMayBeAtWork) {
+  Play play(kLatency, [](double) { return std::nan(""); });
+  play.now.limit_milli = 8000;
+  for (const auto used : {std::optional<std::int64_t>(), std::optional<std::int64_t>(800)}) {
+    play.now.used_milli = used;
+    EXPECT_EQ(play.look(100).reason, ServiceReason::kNoMetric);
+  }
+  play.now.limit_milli = 500;
+  play.now.used_milli = 400;  // it may hold it back
+  EXPECT_EQ(play.look(100).reason, ServiceReason::kNoMetric);
+  EXPECT_EQ(play.resizes, 0);
+}
+
 TEST(LearningLoop, BringsALimitIntoItsBounds) {
   Play play(kThroughput, [](double) { return 1000; });
   play.now.limit_milli = 9000;
@@ -195,6 +224,19 @@ TEST(LearningLoop, SeesALoadThatFallsByWhatIsUsedBeforeTheMetricShowsIt) {
   const auto decision = look(3);
   EXPECT_EQ(decision.reason, ServiceReason::kLoad);
   EXPECT_NEAR(static_cast<double>(decision.limit_milli.value_or(0)), 2700, 250);
+}
+
+// Else it would go too far each time, to and fro, before it has the samples to learn from.
+TEST(LearningLoop, LearnsAtOnceFromAChangeThatWentTooFar) {
+  const double used = 2.8;
+  Play play(kLatency, [&](double cpus) { return 20 * std::pow(0.3 / (1 - used / cpus), 2); });
+  play.now.used_milli = std::llround(1000 * used);
+  play.now.limit_milli = 3700;
+  play.look(60);
+  EXPECT_NEAR(static_cast<double>(play.now.limit_milli), 4000, 150);
+  const int resizes = play.resizes;
+  play.look(60);
+  EXPECT_EQ(play.resizes, resizes);
 }
 
 // As its use is told by a rate, that rises for as long as its range.

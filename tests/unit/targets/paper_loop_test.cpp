@@ -36,6 +36,21 @@ TEST(PaperLoop, AddsInProportionOutsideItsDeadZone) {
   }
 }
 
+TEST(PaperLoop, TakesFifteenCpusAtMost) {
+  ServiceTarget wide = kMillion;
+  wide.max_milli = 100'000;
+  for (const Step& step : {Step{.ratio = 34, .scale = 3, .limit = 49'150},
+                           Step{.ratio = 35, .scale = 3, .limit = 49'000},
+                           Step{.ratio = 20, .scale = 5, .limit = 49'750},
+                           Step{.ratio = 22, .scale = 5, .limit = 49'000},
+                           Step{.ratio = 1e300, .scale = 3, .limit = 49'000}}) {
+    PaperLoop loop(wide, step.scale);
+    ServiceInput fat = input(step.ratio * 1e6);
+    fat.limit_milli = 64'000;
+    EXPECT_EQ(loop.look(fat).limit_milli, step.limit) << step.ratio;
+  }
+}
+
 TEST(PaperLoop, TakesAFewOfTheMetricForNoLoad) {
   PaperLoop loop(kMillion);
   ServiceInput idle = input(999);
@@ -53,7 +68,7 @@ TEST(PaperLoop, TakesAFewOfTheMetricForNoLoad) {
   EXPECT_EQ(loop.look(input(1000)).limit_milli, 4449);
 }
 
-TEST(PaperLoop, MovesFromAFullNodeAndDividesWhatFitsOnNone) {
+TEST(PaperLoop, AsksForAMoveFromAFullNodeAndForReplicasOfWhatFitsOnNone) {
   PaperLoop loop(kMillion);
   ServiceInput full = input(5e5);
   full.room_milli = 225;  // "less than the capacity"
@@ -66,7 +81,8 @@ TEST(PaperLoop, MovesFromAFullNodeAndDividesWhatFitsOnNone) {
   const auto divides = loop.look(full);
   EXPECT_EQ(divides.ask, ServiceAsk::kReplicas);
   EXPECT_EQ(divides.replicas, 4);
-  EXPECT_EQ(divides.limit_milli, 2112);
+  EXPECT_EQ(divides.wanted_milli, 4225);
+  EXPECT_EQ(divides.limit_milli, std::nullopt) << "half of it is enough once there are four";
 }
 
 TEST(PaperLoop, TurnsALatencyRound) {
