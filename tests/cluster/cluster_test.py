@@ -79,10 +79,20 @@ class VirtualCluster:
     def run(self, *command, check=True):
         return kubectl("-n", self.namespace, "exec", f"deployment/{self.name}-login", "-c", "hpc", "--", *command, check=check)
 
+    def give_hpcc(self, ranks):
+        """The program, what it needs and its input, in the home of the chart's user, which is returned."""
+        run("scripts/deps.sh", "demo", limit=600)
+        home = f"{self.home}/hpc"
+        shutil.copy("/usr/bin/hpcc", home)
+        shutil.copy(os.path.realpath("/lib/x86_64-linux-gnu/libblas.so.3"), f"{home}/libblas.so.3")
+        with open(f"{home}/hpccinf.txt", "w") as file:
+            file.write(hpcc_input(order=200, ranks=ranks))
+        return home
+
     def borrowed_cpus(self):
-        """As the agent counts them."""
-        agent = get("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-agent")["items"][0]
-        metrics = run("curl", "-sf", f"http://{agent['status']['podIP']}:9464/metrics")
+        """As the agents count them."""
+        agents = get("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-agent")["items"]
+        metrics = "".join(run("curl", "-sf", f"http://{agent['status']['podIP']}:9464/metrics") for agent in agents)
         found = re.findall(rf'(?m)^pinion_container_borrowed_cpus\{{.*namespace="{self.namespace}".*\}} (\d+)$', metrics)
         return sum(map(int, found))
 
@@ -336,7 +346,6 @@ class Cluster(unittest.TestCase):
         self.assertIn("ServiceResized", kubectl("events", "--for", "pod/web"))
 
     def test_7_an_mpi_job_of_a_virtual_cluster_runs_on_lent_cores(self):
-        run("scripts/deps.sh", "demo", limit=600)  # hpcc
         ranks = min(4, len(os.sched_getaffinity(0)) - 1)
         wind = VirtualCluster("wind", "hpc", "10.96.0.88")
         self.addCleanup(wind.uninstall)
@@ -346,11 +355,7 @@ class Cluster(unittest.TestCase):
         self.assertEqual(get("secret/wind-munge", "-n", "hpc")["data"], key, "an upgrade makes another key")
         self.assertEqual(wind.borrowed_cpus(), 0)
 
-        home = f"{wind.home}/hpc"
-        shutil.copy("/usr/bin/hpcc", home)
-        shutil.copy(os.path.realpath("/lib/x86_64-linux-gnu/libblas.so.3"), f"{home}/libblas.so.3")
-        with open(f"{home}/hpccinf.txt", "w") as file:
-            file.write(hpcc_input(order=200, ranks=2 * ranks))
+        home = wind.give_hpcc(ranks=2 * ranks)
         with open(f"{home}/job.sh", "w") as file:
             file.write(f"""#!/bin/bash
 #SBATCH --ntasks={ranks} --output=job.out
@@ -470,8 +475,8 @@ until [ -e go-on ]; do sleep 0.1; done
         self.assertEqual(os.listdir(f"{DIR}/pinion"), ["agent.lock"])
 
 
-class Elastic(unittest.TestCase):
-    """docs/elastic.md, on two nodes that have CPUs for one worker each."""
+class OnTwoNodes(unittest.TestCase):
+    """Jobs of docs/elastic.md and docs/virtual-clusters.md, on two nodes that have CPUs for one worker each."""
 
     @classmethod
     def setUpClass(cls):
@@ -586,6 +591,35 @@ class Elastic(unittest.TestCase):
         steps = int.from_bytes(left[:8], "little")
         self.assertGreater(steps, 0)
         self.assertEqual(elastic.undisturbed(steps), left, "not what a run without any rescale comes to")
+
+
+    def test_an_mpi_job_of_a_virtual_cluster_runs_on_lent_cores_of_two_nodes(self):
+        wind = VirtualCluster("wind", "hpc", "10.96.0.88")
+        self.addCleanup(wind.uninstall)
+        wind.install()
+        wind.eventually("two nodes are idle", lambda: wind.run("sinfo", "--noheader", "--Node", "--format=%T").split() == ["idle"] * 2)
+        home = wind.give_hpcc(ranks=2)
+        with open(f"{home}/job.sh", "w") as file:
+            file.write("""#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=1 --output=job.out
+task='echo rank $SLURMD_NODENAME $(grep Cpus_allowed_list /proc/self/status)'
+srun sh -c "$task"
+export LD_LIBRARY_PATH=$HOME
+mpirun.openmpi -n 2 --bind-to none sh -c "$task; exec ./hpcc"
+until [ -e go-on ]; do sleep 0.1; done
+""")
+        wind.run("sbatch", "job.sh")
+        wind.eventually("the MPI program has ended", lambda: "End of HPC Challenge" in text_of(f"{home}/hpccoutf.txt"))
+        self.assertIn("Success=1", text_of(f"{home}/hpccoutf.txt"))
+        lent = {}  # by node
+        for one in get("pods", "-n", "hpc", "-l", "app.kubernetes.io/name=pinion-placeholder")["items"]:
+            lent[one["spec"]["nodeName"]] = cpus_of(one["metadata"]["annotations"]["pinion.dev/planned"].partition("=")[2])
+        self.assertEqual(sorted(lent), ["pinion-node", "pinion-node-2"])
+        ranks = re.findall(r"(?m)^rank (\S+) Cpus_allowed_list:\s*(\S+)$", text_of(f"{home}/job.out"))
+        self.assertEqual(sorted((node, cpus_of(cpus)) for node, cpus in ranks), sorted(list(lent.items()) * 2),
+                         "of srun's tasks and of mpirun's")
+        open(f"{home}/go-on", "w").close()
+        wind.eventually("all is over", lambda: wind.run("squeue", "-h") == "" and wind.borrowed_cpus() == 0)
 
 
 class Migration(unittest.TestCase):
