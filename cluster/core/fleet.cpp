@@ -202,7 +202,8 @@ void Fleet::drop_claim(NodeIndex node, std::string_view id) {
   if (claim == nullptr || promised(id)) return;
   count_job(claim->job, node, -1);
   at(node).ledger.release(id);
-  if (const auto running = running_.find(id); running != running_.end()) running_.erase(running);
+  const auto running = running_.find(id);
+  if (running != running_.end() && running->second == node) running_.erase(running);
   refresh(node);
 }
 

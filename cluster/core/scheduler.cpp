@@ -200,7 +200,7 @@ void Scheduler::unqueue(const JobId& job) {
 }
 
 void Scheduler::run(std::int64_t now_ms) {
-  if (!std::exchange(changed_, false) && now_ms < turn_ms_) return;
+  if (!take_changed() && now_ms < turn_ms_) return;
   std::vector<JobId> jobs;
   queue_.visit([&](const std::string& job) {
     jobs.push_back(job);
@@ -458,7 +458,9 @@ void Scheduler::drop_reported(const std::string& node, const std::string& id) {
   const NodeIndex index = fleet_.find(node);
   if (index < 0) return;
   fleet_.drop_claim(index, id);
-  if (fleet_.node(index).ledger.find(id) == nullptr) forget_end(id);
+  const auto ending = ending_of_.find(id);
+  const bool there = ending != ending_of_.end() && ending->second.node == index;
+  if (there && fleet_.node(index).ledger.find(id) == nullptr) forget_end(id);
   fleet_.bring_back(index);
 }
 

@@ -48,11 +48,11 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
   for (const std::string& id : unowned) {
     if (fleet_.node(node).ledger.find(id) == nullptr) forget_end(id);
   }
-  note_ends_at(node);
   changed_ = true;
   if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
   if (early) withdraw_fallen("a container of the job has run before it was started", now_ms);
   if (elsewhere) withdraw_fallen("a member of the job runs elsewhere", now_ms);
+  note_ends_at(node);
   hold_head_room_at(node);
   // Machines that are equal are one; agents name theirs in each report.
   if (fleet_.node(node).kind != machine) {
@@ -76,7 +76,7 @@ std::vector<std::string> Scheduler::unowned_at(NodeIndex index) const {
   std::vector<std::string> unowned;
   for (const auto& [id, claim] : node.ledger.claims()) {
     const auto ending = ending_of_.find(id);
-    if (ending == ending_of_.end()) continue;
+    if (ending == ending_of_.end() || ending->second.node != index) continue;
     if (ending->second.at_ms == kOverTime || owner_at(node, id) == nullptr) unowned.push_back(id);
   }
   return unowned;

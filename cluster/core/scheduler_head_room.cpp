@@ -47,6 +47,7 @@ void Scheduler::drop_head_room() {
 // that kind are waited for first the next time: the members of a job end together.
 void Scheduler::defer_endings(std::int64_t now_ms) {
   std::set<JobId> late_jobs;
+  std::set<Ending> late;
   for (const auto& [node, cpus] : head_->cpus) {
     for (const auto& [id, claim] : fleet_.node(node).ledger.claims()) {
       const auto ending = ending_of_.find(id);
@@ -54,10 +55,13 @@ void Scheduler::defer_endings(std::int64_t now_ms) {
       const std::int64_t at = ending->second.at_ms;
       if (at == kOverTime || (at > now_ms && at != kUnknownTime)) continue;
       const auto member = member_of_claim_.find(id);
-      if (member != member_of_claim_.end()) late_jobs.insert(book_.job_of(member->second)->id);
+      if (member == member_of_claim_.end()) {
+        late.insert(ending->second);
+      } else {
+        late_jobs.insert(book_.job_of(member->second)->id);
+      }
     }
   }
-  std::set<Ending> late;
   for (const JobId& id : late_jobs) {
     for (const auto& [name, member] : book_.find(id)->members) {
       for (const auto& request : member.requests) {

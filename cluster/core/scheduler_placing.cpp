@@ -597,6 +597,7 @@ void Scheduler::give_back(Job& job, Member& member) {
     if (job.spec.task_groups > 0) request.task_group.clear();
   }
   if (job.count(State::kReserved) == 0) reserved_.erase(job.id);
+  if (node >= 0) note_ends_at(node);  // its agent may name one that was given up
   changed_ = true;
 }
 

@@ -205,7 +205,7 @@ class World {
     const PlaceAnswer answer = scheduler_.place(job->id, &among, now_);
     ASSERT_NE(answer.placed, !answer.why.empty());
     // A plan that is not searched may fail where one that is would not, never the other way round.
-    ASSERT_TRUE(!fits || answer.placed || job->started || job->spec.placement);
+    ASSERT_TRUE(!fits || answer.placed || job->started || job->spec.placement) << answer.why;
     place_by_member(among);
     const MemberId member = some_member(State::kWaiting);
     if (member.empty() || scheduler_.book().job_of(member)->spec.size > 1) return;

@@ -137,6 +137,44 @@ TEST_F(SchedulerTest, WhatIsHeldStaysWhileAContainerIsToldOfAfterItsEnd) {
   EXPECT_THAT(run(), ElementsAre("large 2"));
 }
 
+// As after a start that was given up.
+TEST_F(SchedulerTest, WhatIsHeldStaysWhileOneRunsThatWasNotStarted) {
+  job("early", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("early 1"));
+  NodeReport report = report_of(node_of("early-0"), machine_);
+  report.generation = 2;
+  report.claims = {claim_of("early-0/main", "1-7")};
+  ASSERT_TRUE(core_.report(std::move(report), now_));
+  end("early");
+  job("large", {.size = 2, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
+}
+
+// Two agents may name one container, as where a pod was made again elsewhere.
+TEST_F(SchedulerTest, ANodeThatForgetsAContainerForgetsNothingOfAnothers) {
+  job("runs", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("runs 1"));
+  const std::string node = node_of("runs-0");
+  const std::string other = node == "a" ? "b" : "a";
+  start("runs");
+  const auto tell = [&](const std::string& name, std::uint64_t generation,
+                        std::vector<topology::Claim> claims) {
+    NodeReport report = report_of(name, machine_);
+    report.generation = generation;
+    report.claims = std::move(claims);
+    ASSERT_TRUE(core_.report(std::move(report), now_));
+  };
+  tell(node, 2, {claim_of("runs-0/main", "1-7")});
+  tell(other, 2, {claim_of("runs-0/main", "1-7")});
+  tell(other, 3, {});
+  job("large", {.size = 2, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
+}
+
 // Nobody knows whether they ever end.
 TEST_F(SchedulerTest, WhoIsNoMemberIsWaitedForLast) {
   const auto tell = [&](const std::string& node, std::uint64_t generation,
@@ -664,6 +702,17 @@ TEST_F(HeldNodeTest, WhoIsToldOfAgainEndsNoLater) {
   limited_.still_runs("one", kNoExpiry);
   EXPECT_EQ(held(), "a");
   EXPECT_EQ(limited_.head_room()->from_ms, end);
+}
+
+TEST_F(HeldNodeTest, WhoIsNoMemberIsNotWaitedForAgainBeforeTheOthersEither) {
+  NodeReport report = report_of("a", machine_);
+  report.generation = 2;
+  report.claims = {claim_of("by-hand/main", "1-3")};
+  ASSERT_TRUE(limited_.report(std::move(report), now_));
+  runs("web", "b", 0, true);
+  EXPECT_EQ(held(), "a");
+  pass_over();
+  EXPECT_EQ(held(), "b");
 }
 
 TEST_F(HeldNodeTest, ServicesAreWaitedForLast) {
