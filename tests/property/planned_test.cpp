@@ -356,6 +356,9 @@ class World {
       case 13:
         pod.milli_cpus = main.second;
         all = {{Kind::kInit, main.second}, main, main};
+        if (cpus > 2 && roll(2) == 0) {  // those that stay state their own
+          all = {all[0], {Kind::kMain, 1000}, {Kind::kMain, 1000 * (1 + roll(cpus - 1))}};
+        }
         break;
       case 14:
         pod.milli_cpus = main.second;

@@ -139,7 +139,8 @@ bool was_planned(const Pod& pod, const topology::Request& request) {
 
 // Takes the CPUs of one container after another into the demand, as its agent will give them. The
 // containers of a pod that has so many as a whole have no more of their own: who comes too late for
-// that runs on the cores of its pod, if it states all of the pod's, else on the shared CPUs.
+// that runs on the cores of its pod, if it states all of the pod's, else on the shared CPUs. Beside
+// an init container with all of them, those that stay and state their own are promised more.
 class Gatherer {
  public:
   explicit Gatherer(std::optional<std::int64_t> whole_milli)
@@ -171,11 +172,7 @@ class Gatherer {
       demand.host = static_cast<std::size_t>(host - hosts.begin());
       if (!on_sidecar) demand.host += sidecars_.size();
       for (const auto& init : inits_) {
-        const auto most = host->cpus + static_cast<int>(std::min<std::int64_t>(
-                                           left_milli_ / kMilli, topology::CpuSet::kCapacity));
-        const int cpus = std::min(init.cpus, most);
-        left_milli_ -= kMilli * std::max(cpus - host->cpus, 0);
-        host->cpus = std::max(host->cpus, cpus);
+        host->cpus = std::max(host->cpus, init.cpus);
         host->memory = std::max(host->memory, init.memory);
         demand.guests.push_back(init.id);
       }

@@ -140,7 +140,9 @@ Status read_resources(Resources& to, ondemand::value& value, const Where& at) {
 Status read_pod_level(std::optional<Resources>& to, ondemand::value& value, const Where& at) {
   to.reset();
   if (is_null(value)) return {};
-  return read_resources(to.emplace(), value, at);
+  Status good = read_resources(to.emplace(), value, at);
+  if (*to == Resources()) to.reset();  // the API server takes no account of an empty one
+  return good;
 }
 
 Status read_container(ContainerView& container, ondemand::value& value, const Where& at) {

@@ -362,6 +362,9 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"resources":{"requests":{"cpu":"1","memory":"1"},"limits":{"cpu":"1","memory":"1"}},)"
             R"("containers":[{"name":"a"}]})",
             Qos::kGuaranteed},
+        QosCase{"pod_level_of_nothing",
+                R"({"resources":{},"containers":[)" + container("a", kExact) + "]}",
+                Qos::kGuaranteed},
         QosCase{"pod_level_goes_first",
                 R"({"resources":{"requests":{"cpu":"1"}},"containers":[)" + container("a", kExact) +
                     "]}",
