@@ -19,6 +19,15 @@ class SchedulerTest : public testing::Test {
     ASSERT_TRUE(core_.report(report_of(node, machine_), now_));
   }
 
+  // What a node's agent reports.
+  void tell(const std::string& node, std::uint64_t generation,
+            std::vector<topology::Claim> claims) {
+    NodeReport report = report_of(node, machine_);
+    report.generation = generation;
+    report.claims = std::move(claims);
+    ASSERT_TRUE(core_.report(std::move(report), now_));
+  }
+
   struct Of {
     int size = 1;
     int cpus = 1;

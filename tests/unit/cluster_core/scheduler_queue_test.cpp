@@ -93,21 +93,15 @@ TEST_F(SchedulerTest, WhatIsHeldStaysWhileAContainerOutlivesItsPod) {
   EXPECT_THAT(run(), ElementsAre("runs 1"));
   const std::string node = node_of("runs-0");
   start("runs");
-  const auto tell = [&](std::uint64_t generation, std::vector<topology::Claim> claims) {
-    NodeReport report = report_of(node, machine_);
-    report.generation = generation;
-    report.claims = std::move(claims);
-    ASSERT_TRUE(core_.report(std::move(report), now_));
-  };
-  tell(2, {claim_of("runs-0/main", "1-7")});
+  tell(node, 2, {claim_of("runs-0/main", "1-7")});
   job("large", {.size = 2, .cpus = 7});
   job("small", {.size = 1, .cpus = 3});
   EXPECT_THAT(run(), IsEmpty());
   end("runs");
   EXPECT_THAT(run(), IsEmpty()) << "its container runs on";
-  tell(3, {claim_of("runs-0/main", "1-7")});
+  tell(node, 3, {claim_of("runs-0/main", "1-7")});
   EXPECT_THAT(run(), IsEmpty());
-  tell(4, {});
+  tell(node, 4, {});
   EXPECT_THAT(run(), ElementsAre("large 2"));
   for (const char* id : {"large", "small"}) end(id);
   job("runs", {.size = 1, .cpus = 7});
@@ -123,17 +117,11 @@ TEST_F(SchedulerTest, WhatIsHeldStaysWhileAContainerIsToldOfAfterItsEnd) {
   job("small", {.size = 1, .cpus = 3});
   EXPECT_THAT(run(), IsEmpty());
   end("runs");
-  const auto tell = [&](std::uint64_t generation, std::vector<topology::Claim> claims) {
-    NodeReport report = report_of(node, machine_);
-    report.generation = generation;
-    report.claims = std::move(claims);
-    ASSERT_TRUE(core_.report(std::move(report), now_));
-  };
-  tell(2, {claim_of("runs-0/main", "1-7")});
+  tell(node, 2, {claim_of("runs-0/main", "1-7")});
   EXPECT_THAT(run(), IsEmpty()) << "its agent has been slower than all others";
   ASSERT_TRUE(core_.head_room());
   EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
-  tell(3, {});
+  tell(node, 3, {});
   EXPECT_THAT(run(), ElementsAre("large 2"));
 }
 
@@ -141,10 +129,7 @@ TEST_F(SchedulerTest, WhatIsHeldStaysWhileAContainerIsToldOfAfterItsEnd) {
 TEST_F(SchedulerTest, WhatIsHeldStaysWhileOneRunsThatWasNotStarted) {
   job("early", {.size = 1, .cpus = 7});
   EXPECT_THAT(run(), ElementsAre("early 1"));
-  NodeReport report = report_of(node_of("early-0"), machine_);
-  report.generation = 2;
-  report.claims = {claim_of("early-0/main", "1-7")};
-  ASSERT_TRUE(core_.report(std::move(report), now_));
+  tell(node_of("early-0"), 2, {claim_of("early-0/main", "1-7")});
   end("early");
   job("large", {.size = 2, .cpus = 7});
   EXPECT_THAT(run(), IsEmpty());
@@ -159,13 +144,6 @@ TEST_F(SchedulerTest, ANodeThatForgetsAContainerForgetsNothingOfAnothers) {
   const std::string node = node_of("runs-0");
   const std::string other = node == "a" ? "b" : "a";
   start("runs");
-  const auto tell = [&](const std::string& name, std::uint64_t generation,
-                        std::vector<topology::Claim> claims) {
-    NodeReport report = report_of(name, machine_);
-    report.generation = generation;
-    report.claims = std::move(claims);
-    ASSERT_TRUE(core_.report(std::move(report), now_));
-  };
   tell(node, 2, {claim_of("runs-0/main", "1-7")});
   tell(other, 2, {claim_of("runs-0/main", "1-7")});
   tell(other, 3, {});
@@ -177,13 +155,6 @@ TEST_F(SchedulerTest, ANodeThatForgetsAContainerForgetsNothingOfAnothers) {
 
 // Nobody knows whether they ever end.
 TEST_F(SchedulerTest, WhoIsNoMemberIsWaitedForLast) {
-  const auto tell = [&](const std::string& node, std::uint64_t generation,
-                        std::vector<topology::Claim> claims) {
-    NodeReport report = report_of(node, machine_);
-    report.generation = generation;
-    report.claims = std::move(claims);
-    ASSERT_TRUE(core_.report(std::move(report), now_));
-  };
   tell("a", 2, {claim_of("by-hand/main", "1-5")});
   job("service", {.size = 1, .cpus = 7});
   EXPECT_THAT(run(), ElementsAre("service 1"));
