@@ -458,9 +458,7 @@ void Scheduler::drop_reported(const std::string& node, const std::string& id) {
   const NodeIndex index = fleet_.find(node);
   if (index < 0) return;
   fleet_.drop_claim(index, id);
-  const auto ending = ending_of_.find(id);
-  const bool there = ending != ending_of_.end() && ending->second.node == index;
-  if (there && fleet_.node(index).ledger.find(id) == nullptr) forget_end(id);
+  forget_end_at(index, id);
   fleet_.bring_back(index);
 }
 
@@ -512,6 +510,13 @@ void Scheduler::forget_end(const std::string& id) {
   if (ending == ending_of_.end()) return;
   endings_.erase(ending->second);
   ending_of_.erase(ending);
+}
+
+// Where it is the end of a claim of this node, which has it no more.
+void Scheduler::forget_end_at(NodeIndex node, const std::string& id) {
+  const auto ending = ending_of_.find(id);
+  if (ending == ending_of_.end() || ending->second.node != node) return;
+  if (fleet_.node(node).ledger.find(id) == nullptr) forget_end(id);
 }
 
 void Scheduler::forget_end(const Member& member) {

@@ -317,6 +317,7 @@ class Scheduler {
   void note_ends_at(NodeIndex index);
   void put_ending(Ending ending);
   void forget_end(const std::string& id);
+  void forget_end_at(NodeIndex node, const std::string& id);
   void forget_end(const Member& member);
   void note_over(const Member& member, NodeIndex node);
   void defer_endings(std::int64_t now_ms);

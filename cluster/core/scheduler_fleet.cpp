@@ -45,9 +45,7 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
   if (!lost) return lost;
   const NodeIndex node = fleet_.find(name);
   if (known < 0) set_terms(node, name);
-  for (const std::string& id : unowned) {
-    if (fleet_.node(node).ledger.find(id) == nullptr) forget_end(id);
-  }
+  for (const std::string& id : unowned) forget_end_at(node, id);
   changed_ = true;
   if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
   if (early) withdraw_fallen("a container of the job has run before it was started", now_ms);
@@ -76,7 +74,7 @@ std::vector<std::string> Scheduler::unowned_at(NodeIndex index) const {
   std::vector<std::string> unowned;
   for (const auto& [id, claim] : node.ledger.claims()) {
     const auto ending = ending_of_.find(id);
-    if (ending == ending_of_.end() || ending->second.node != index) continue;
+    if (ending == ending_of_.end()) continue;
     if (ending->second.at_ms == kOverTime || owner_at(node, id) == nullptr) unowned.push_back(id);
   }
   return unowned;
