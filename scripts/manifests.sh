@@ -16,11 +16,11 @@ helm=$(scripts/kube.sh --where)/helm
 
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-# Certificates by cert-manager: keys do not belong into a file that everybody reads. The comments of each object stay.
+# The extender makes the certificates. The comments of each object stay.
 {
   echo "# Made from deploy/chart/pinion by scripts/manifests.sh; do not change it here."
   "$helm" template pinion deploy/chart/pinion --namespace pinion-system --kube-version 1.34.0 \
-    -f deploy/chart/pinion/presets/default-scheduler.yaml --set certificates.mode=cert-manager
+    -f deploy/chart/pinion/presets/default-scheduler.yaml
 } | sed 's/managed-by: Helm/managed-by: kustomize/' >"$made/pinion.yaml"
 cat >"$made/namespace.yaml" <<'END'
 apiVersion: v1
@@ -32,7 +32,7 @@ metadata:
     pod-security.kubernetes.io/enforce: privileged
 END
 cat >"$made/kustomization.yaml" <<'END'
-# kubectl apply -k deploy/base needs cert-manager. Set your images in an overlay, with the tag that scripts/package.sh printed:
+# For kubectl apply -k. Set your images in an overlay, with the tag that scripts/package.sh printed:
 #   images:
 #     - {name: localhost/pinion/pinion-agent, newName: REGISTRY/pinion-agent, newTag: TAG}
 #     - {name: localhost/pinion/pinion-extender, newName: REGISTRY/pinion-extender, newTag: TAG}

@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "ctl/doctor/certificates.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/words.h"
 
@@ -187,14 +186,14 @@ Findings check_webhooks(const ClusterFacts& facts) {
     const std::string cost = webhook.failure_policy == "Fail" ? "every job that asks to be cut is "
                                                                 "refused"
                                                               : "pods pass unmarked";
-    const auto certificates = read_certificates(webhook.ca_bundle);
+    const auto certificates = x509::read_certificates(webhook.ca_bundle);
     if (webhook.ca_bundle.empty() || !certificates) {
       findings.push_back(error(
           id,
           webhook.name + (webhook.ca_bundle.empty() ? " has no caBundle" : "'s caBundle is none") +
               ": the API server trusts no certificate of it, and " + cost,
-          "with cert-manager: see whether its cainjector runs; else helm upgrade, which writes "
-          "it"));
+          "with cert-manager: see whether its cainjector runs; else the extender's log says why "
+          "it does not write it"));
       continue;
     }
     const CertificateFile file{

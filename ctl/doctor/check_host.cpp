@@ -12,13 +12,13 @@ Findings check_file(const CertificateFile& file, std::int64_t now) {
   const std::string name = file.use + " " + file.path;
   if (!file.certificates) return {unknown(id, file.certificates.error().within(file.use))};
   Findings findings;
-  for (const Certificate& one : *file.certificates) {
+  for (const x509::Certificate& one : *file.certificates) {
     const std::string which = name + " (" + one.subject + ")";
-    const std::int64_t days = (one.not_after - now) / kDay;
-    if (one.not_after <= now) {
+    const std::int64_t days = (one.validity.to_s - now) / kDay;
+    if (one.validity.to_s <= now) {
       findings.push_back(error(id, which + " has expired",
                                "renew it; the file is read again by itself when it changes"));
-    } else if (one.not_before > now) {
+    } else if (one.validity.from_s > now) {
       findings.push_back(
           error(id, which + " is not valid yet", "set this node's clock, or that of who made it"));
     } else if (days < kCertificateWarningDays) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/x509/read.h"
 #include "metrics/host_processes.h"
 #include "proto/pinion/v1/node.pb.h"
 #include "topology/cpuset.h"
@@ -92,19 +93,11 @@ struct ClockFacts {
   std::optional<bool> synchronized;  // as the kernel knows; nothing: not asked
 };
 
-struct Certificate {
-  std::string subject;
-  std::int64_t not_before = 0;  // seconds since 1970
-  std::int64_t not_after = 0;
-
-  bool operator==(const Certificate&) const = default;
-};
-
 // One file in PEM with one or more certificates.
 struct CertificateFile {
   std::string use;   // "pinion-agent's apiCert"
   std::string path;  // as its owner names it
-  Result<std::vector<Certificate>> certificates;
+  Result<std::vector<x509::Certificate>> certificates;
 };
 
 struct NodeFacts {

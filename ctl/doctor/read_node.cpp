@@ -10,7 +10,6 @@
 
 #include "agent/client/endpoint.h"
 #include "base/usual_paths.h"
-#include "ctl/doctor/certificates.h"
 #include "ctl/doctor/containerd_config.h"
 #include "ctl/doctor/kubelet_config.h"
 #include "ctl/doctor/processes.h"
@@ -116,7 +115,7 @@ void add_certificates(const Program& program, const char* name,
     const auto text = path.find("..") == std::string::npos
                           ? read_text(program.file(path))
                           : failure(Errc::kInvalid, path + " leads upwards");
-    file.certificates = text ? read_certificates(*text) : failure(text.error());
+    file.certificates = text ? x509::read_certificates(*text) : failure(text.error());
     if (text && !file.certificates) {
       file.certificates = failure(file.certificates.error().within(path));
     }

@@ -2,7 +2,6 @@
 """What the charts make of values, by the helm of scripts/kube.sh --helm.
 
 An installed release is asked for by the charts' own `lookup`; here it asks a server of ours that knows Secrets alone."""
-import base64
 import configparser
 import contextlib
 import glob
@@ -122,7 +121,7 @@ class Render(unittest.TestCase):
     def check(self, made, variant):
         secrets = made.names("Secret") | {one["spec"]["secretName"] for one in made.values() if one["kind"] == "Certificate"}
         secrets |= {"prometheus"}  # the operator's
-        if variant == "existing certificates":
+        if variant != "cert-manager":  # those who have them, or the extender makes them
             secrets |= {"pinion-extender-tls", "pinion-agent-tls", "pinion-scheduler-tls"}
         labels = []
         for (kind, name), one in made.items():
@@ -331,92 +330,61 @@ def api_server(secrets):
 
 
 class Certificates(unittest.TestCase):
-    def upgrade(self, before, *arguments, name="second-scheduler"):
-        """What an upgrade makes where the Secrets of `before`, a render, are in the cluster."""
-        there = {key: before["Secret", key] for key in before.names("Secret")}
+    """Whoever makes them, what is mounted, said and allowed fits."""
+    ADDRESS = ("--set", "extender.service.clusterIP=10.96.0.77")
+
+    def upgrade(self, metadata, *arguments):
+        """Where these Secrets are in the cluster."""
+        there = {name: {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, **metadata},
+                        "data": {"tls.crt": "", "tls.key": "", "ca.crt": ""}} for name in SECRETS}
         with api_server(there) as options:
-            return objects(*preset(name), *options, *arguments)
+            return objects(*preset("second-scheduler"), *options, *arguments)
 
-    def install(self, *arguments):
-        return objects(*preset("second-scheduler"), *arguments)
+    def resources(self, made):
+        return {resource for kind in ("Role", "ClusterRole") for rule in made[kind, "pinion-extender"]["rules"]
+                for resource in rule["resources"]}
 
-    def data(self, made):
-        return {name: made["Secret", name]["data"] for name in made.names("Secret")}
+    def volume(self, made):
+        volumes = made.template("Deployment", "pinion-extender")["spec"]["volumes"]
+        return next(one for one in volumes if one["name"] == "tls")
 
-    def check_whole(self, made):
-        """All of one authority, and the API server's is that, too."""
-        data = self.data(made)
-        self.assertEqual(set(data), set(SECRETS))
-        (authority,) = {one["ca.crt"] for one in data.values()}
-        self.assertIn("BEGIN CERTIFICATE", base64.b64decode(authority).decode())
-        for webhook in made["MutatingWebhookConfiguration", "pinion-extender"]["webhooks"]:
-            self.assertEqual(webhook["clientConfig"]["caBundle"], authority)
+    def check_by_the_extender(self, made):
+        self.assertEqual(made.names("Secret") | made.names("Certificate"), set())
+        self.assertIn("pinion-webhook.pinion-system.svc", made.config("pinion-extender")["certificateNames"].split(","))
+        self.assertLessEqual({"secrets", "serviceaccounts", "mutatingwebhookconfigurations"}, self.resources(made))
+        self.assertIn("emptyDir", self.volume(made))
+        webhook = made["MutatingWebhookConfiguration", "pinion-extender"]
+        self.assertNotIn("annotations", webhook["metadata"])
+        for one in webhook["webhooks"]:
+            self.assertNotIn("caBundle", one["clientConfig"], "an upgrade would take away what the extender has put there")
 
-    def test_an_upgrade_keeps_them_and_restarts_nothing(self):
-        first = self.install()
-        self.check_whole(first)
-        second = self.upgrade(first)
-        self.check_whole(second)
-        self.assertEqual(self.data(second), self.data(first))
-        for key in (("Deployment", "pinion-scheduler"), ("Deployment", "pinion-extender"), ("DaemonSet", "pinion-agent")):
-            self.assertEqual(second.template(*key), first.template(*key), key)
+    def check_by_others(self, made):
+        self.assertNotIn("certificateNames", made.config("pinion-extender"))
+        self.assertEqual({"secrets", "serviceaccounts", "mutatingwebhookconfigurations"} & self.resources(made), set())
+        self.assertEqual(self.volume(made)["secret"]["secretName"], "pinion-extender-tls")
 
-    def test_a_new_text_renews_them_once(self):
-        first = self.install()
-        renewed = self.upgrade(first, "--set-string", "certificates.renew=2027")
-        self.check_whole(renewed)
-        for name, data in self.data(first).items():
-            for key, value in data.items():
-                self.assertNotEqual(self.data(renewed)[name][key], value, f"{key} of {name}")
-        # Helm takes the former values where an upgrade has none.
-        for again in (("--set-string", "certificates.renew=2027"), ()):
-            kept = self.upgrade(renewed, *again)
-            self.assertEqual(self.data(kept), self.data(renewed))
-            # It is remembered, too, so that the same text afterwards is no new one.
-            self.assertEqual(self.data(self.upgrade(kept, "--set-string", "certificates.renew=2027")), self.data(renewed))
-        other = self.upgrade(renewed, "--set-string", "certificates.renew=2028")
-        self.check_whole(other)
-        self.assertNotEqual(self.data(other), self.data(renewed))
+    def test_the_extender_makes_them_where_nobody_else_does(self):
+        self.check_by_the_extender(objects(*preset("second-scheduler")))
+        self.check_by_others(objects(*preset("second-scheduler"), *CERT_MANAGER))
+        self.check_by_others(objects(*preset("second-scheduler"), "--set", EXISTING))
 
-    def test_one_that_was_not_renewed_or_is_lost_renews_all(self):
-        first = self.install()
-        renewed = self.upgrade(first, "--set-string", "certificates.renew=2027")
-        halfway = Objects("")
-        halfway.update(renewed)
-        halfway["Secret", "pinion-agent-tls"] = first["Secret", "pinion-agent-tls"]
-        self.check_whole(self.upgrade(halfway, "--set-string", "certificates.renew=2027"))
-        del halfway["Secret", "pinion-agent-tls"]
-        self.check_whole(self.upgrade(halfway))
-
-    def test_a_truth_value_is_no_text(self):
-        self.assertNotEqual(render("--set", "certificates.renew=true", check=False).returncode, 0)
-
-    def test_new_ones_restart_the_charts_scheduler_which_never_reads_its_authority_again(self):
-        first = self.install()
-        renewed = self.upgrade(first, "--set-string", "certificates.renew=2027")
-        self.assertNotEqual(renewed.template("Deployment", "pinion-scheduler"), first.template("Deployment", "pinion-scheduler"))
-        # These read all files again.
-        for key in (("Deployment", "pinion-extender"), ("DaemonSet", "pinion-agent")):
-            self.assertEqual(renewed.template(*key), first.template(*key), key)
+    def test_they_have_the_same_names_whoever_makes_them(self):
+        own = objects(*preset("default-scheduler"), *self.ADDRESS).config("pinion-extender")["certificateNames"].split(",")
+        spec = objects(*preset("default-scheduler"), *self.ADDRESS, *CERT_MANAGER)["Certificate", "pinion-extender"]["spec"]
+        self.assertEqual(own, spec["dnsNames"] + spec["ipAddresses"])
+        self.assertIn("10.96.0.77", own)
 
     def test_cert_manager_that_comes_later_takes_nothing_over(self):
-        first = self.install()
-        second = self.upgrade(first, *CERT_MANAGER)
-        self.assertEqual(self.data(second), self.data(first))
-        self.assertEqual(second.names("Certificate"), set())
-        self.assertNotIn("annotations", second["MutatingWebhookConfiguration", "pinion-extender"]["metadata"])
+        ours = {"labels": {"app.kubernetes.io/part-of": "pinion"}}
+        self.check_by_the_extender(self.upgrade(ours, *CERT_MANAGER))
         # Unless it is asked to.
-        asked = self.upgrade(first, "--set", "certificates.mode=cert-manager")
-        self.assertEqual(asked.names("Secret"), set())
+        asked = self.upgrade(ours, "--set", "certificates.mode=cert-manager")
+        self.check_by_others(asked)
         self.assertIn("pinion-extender", asked.names("Certificate"))
 
     def test_cert_manager_that_made_them_goes_on(self):
-        there = {name: {"apiVersion": "v1", "kind": "Secret", "data": {"tls.crt": "", "tls.key": "", "ca.crt": ""},
-                        "metadata": {"name": name, "annotations": {"cert-manager.io/certificate-name": name[:-len("-tls")]}}}
-                 for name in SECRETS}
-        with api_server(there) as options:
-            made = objects(*preset("second-scheduler"), *options, *CERT_MANAGER)
-        self.assertEqual(made.names("Secret"), set())
+        made = self.upgrade({"annotations": {"cert-manager.io/issuer-name": "pinion-ca"}}, *CERT_MANAGER)
+        self.check_by_others(made)
         self.assertIn("pinion-extender", made.names("Certificate"))
 
 

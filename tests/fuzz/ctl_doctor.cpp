@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "ctl/doctor/certificates.h"
 #include "ctl/doctor/cluster_objects.h"
 #include "ctl/doctor/containerd_config.h"
 #include "ctl/doctor/kubelet_config.h"
@@ -41,7 +40,7 @@ PINION_FUZZ_TARGET(ctl_doctor) {
       (void)effective_capabilities(text);
       break;
     case 'c':
-      (void)read_certificates(text);
+      (void)x509::read_certificates(text);
       break;
     case 'o':
       (void)read_nodes(text);

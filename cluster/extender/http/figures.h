@@ -26,9 +26,13 @@ struct ServerFigures {
   std::uint64_t connections = 0;            // open now
   std::uint64_t turned_away = 0;            // connections beyond the limit
   std::uint64_t handshakes_refused = 0;     // of TLS, for what the client sent or did not
+  // When the server's certificate ends, and that of the client that came last, in seconds since
+  // 1970; 0: there is none.
+  std::int64_t own_end_s = 0;
+  std::int64_t client_end_s = 0;
   std::string tls_error;  // why a changed certificate is not used; empty: nothing is wrong
 
-  // Of another listener.
+  // Of another listener; whose certificates end when stays that of the first.
   ServerFigures& operator+=(const ServerFigures& other);
 };
 

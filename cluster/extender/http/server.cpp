@@ -156,7 +156,10 @@ void Server::talk(Open& open) {
   TlsStream stream(open.socket.get(), limits, tls_->current());
   if (tls_->asks_for_clients()) {
     manner.trusted = [&] { return stream.client_is_known(); };
-    manner.admitted = [&] { return let_in(open, stream.client_is_known()); };
+    manner.admitted = [&] {
+      if (const std::int64_t end_s = stream.client_end_s(); end_s != 0) client_end_s_ = end_s;
+      return let_in(open, stream.client_is_known());
+    };
   }
   Connection(stream, context_, open.busy, std::move(manner)).serve();
   if (!stream.refusal().empty()) refused(open.socket, stream.refusal());
@@ -191,7 +194,11 @@ ServerFigures Server::figures() const {
   result.verbs = context_.figures();
   result.turned_away = turned_away_;
   result.handshakes_refused = handshakes_refused_;
-  if (tls_) result.tls_error = tls_->last_error();
+  result.client_end_s = client_end_s_;
+  if (tls_) {
+    result.own_end_s = tls_->end_s();
+    result.tls_error = tls_->last_error();
+  }
   const std::lock_guard lock(mutex_);
   result.connections = open_.size();
   return result;

@@ -64,6 +64,7 @@ class Server {
   std::unique_ptr<TlsContext> tls_;  // null: plain
   std::atomic<std::uint64_t> turned_away_ = 0;
   std::atomic<std::uint64_t> handshakes_refused_ = 0;
+  std::atomic<std::int64_t> client_end_s_ = 0;
   mutable std::mutex mutex_;
   OpenList open_;  // these three under mutex_
   net::PeerTable peers_;

@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "base/x509/read.h"
+
 namespace pinion::cluster {
 namespace {
 
@@ -111,6 +113,11 @@ Context TlsContext::current() {
   last_error_ = context ? "" : context.error().text;
   if (context) context_ = std::move(*context);
   return context_;
+}
+
+std::int64_t TlsContext::end_s() const {
+  const std::lock_guard lock(mutex_);
+  return x509::validity_of(SSL_CTX_get0_certificate(context_.get())).to_s;
 }
 
 std::string TlsContext::last_error() const {

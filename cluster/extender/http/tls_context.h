@@ -34,6 +34,8 @@ class TlsContext {
   // leaves what was there before, and says so in last_error().
   [[nodiscard]] std::shared_ptr<SSL_CTX> current();
   [[nodiscard]] bool asks_for_clients() const { return !files_.client_ca.empty(); }
+  // When the server's certificate ends, in seconds since 1970.
+  [[nodiscard]] std::int64_t end_s() const;
   // Why the files as they are now are not used; empty: they are.
   [[nodiscard]] std::string last_error() const;
 

@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/x509/read.h"
+
 namespace pinion::cluster {
 namespace {
 
@@ -44,6 +46,10 @@ bool TlsStream::client_is_known() const {
   if (!session_) return false;
   return SSL_get0_peer_certificate(session_.get()) != nullptr &&
          SSL_get_verify_result(session_.get()) == X509_V_OK;
+}
+
+std::int64_t TlsStream::client_end_s() const {
+  return client_is_known() ? x509::validity_of(SSL_get0_peer_certificate(session_.get())).to_s : 0;
 }
 
 // The first of them shakes hands.

@@ -21,6 +21,8 @@ class TlsStream : public net::DeadlineStream {
 
   // Whether the client has shown a certificate, which the handshake has then checked.
   [[nodiscard]] bool client_is_known() const;
+  // When that certificate ends, in seconds since 1970; 0: there is none.
+  [[nodiscard]] std::int64_t client_end_s() const;
   // Why the handshake failed, of what the client sent; empty: it has not, or the client went away.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 

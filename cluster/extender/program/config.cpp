@@ -6,6 +6,7 @@
 #include "base/net/listen_address.h"
 #include "base/utf8.h"
 #include "base/whole_file.h"
+#include "base/x509/issue.h"
 #include "cluster/extender/kube/endpoint.h"
 #include "cluster/extender/program/agents_file.h"
 #include "cluster/extender/program/server_name.h"
@@ -46,6 +47,19 @@ Status check_pair(const std::string& cert_name, const std::string& cert,
   if (cert.empty() == key.empty()) return {};
   return failure(Errc::kInvalid, (key.empty() ? key_name : cert_name) + ": missing beside " +
                                      (key.empty() ? cert_name : key_name));
+}
+
+Status check_certificate_names(const Config& config) {
+  if (config.certificate_names.empty()) return {};
+  if (config.tls_cert.empty()) {
+    return failure(Errc::kInvalid, "tlsCert: missing beside certificateNames: where to write it");
+  }
+  for (const std::string& name : settings::parts_of(config.certificate_names, ',')) {
+    if (x509::sound_name(name)) continue;
+    return failure(Errc::kInvalid, "certificateNames: " + quoted_value(name) +
+                                       " is neither a DNS name nor an IP address");
+  }
+  return {};
 }
 
 // As the API server takes names of extended resources.
@@ -99,6 +113,12 @@ std::vector<settings::Setting> settings_of(Config& config) {
            "DNS or common names, with commas: at listen a caller's certificate must have one of "
            "them [any certificate of tlsClientCA is taken]",
            config.tls_client_names),
+      text(
+          "certificateNames",
+          "DNS names and IP addresses, with commas: the extender makes and renews the certificates "
+          "itself, its own with these names, in Secrets of its own namespace, and writes tlsCert, "
+          "tlsKey and tlsClientCA [these are somebody else's]",
+          config.certificate_names),
       text("kubeconfig", "File that says how the API server is reached [the pod's service account]",
            config.kubeconfig),
       text("kubeContext", "Context of the kubeconfig [its current one]", config.kube_context),
@@ -279,9 +299,14 @@ Status check(const Config& config) {
     return failure(Errc::kInvalid, "tlsClientNames: " + quoted_value(config.tls_client_names) +
                                        " is no list of names with commas");
   }
+  if (Status good = check_certificate_names(config); !good) return good;
   if (config.agents.empty()) return {};
   const auto agents = read_agents(config.agents);
   return agents ? Status() : failure(agents.error().within("agents"));
+}
+
+std::string own_namespace(const Config& config, const kube::Access& access) {
+  return config.lease_namespace.empty() ? access.default_namespace : config.lease_namespace;
 }
 
 ElasticKnobs knobs_of(const Config& config) {

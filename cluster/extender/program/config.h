@@ -8,6 +8,7 @@
 #include "base/settings/settings.h"
 #include "cluster/core/elastic.h"
 #include "cluster/core/job_queue.h"
+#include "cluster/extender/kube/access.h"
 #include "policy/policy.h"
 
 namespace pinion::cluster {
@@ -18,9 +19,10 @@ struct Config {
   std::string path_prefix;                     // before /filter and the others
   std::string tls_cert;                        // PEM files; none: plain HTTP
   std::string tls_key;
-  std::string tls_client_ca;     // of the scheduler's and people's certificates; wanted with TLS
-  std::string tls_client_names;  // with commas; of those that may call at `listen`; empty: all
-  std::string kubeconfig;        // empty: the pod's service account
+  std::string tls_client_ca;      // of the scheduler's and people's certificates; wanted with TLS
+  std::string tls_client_names;   // with commas; of those that may call at `listen`; empty: all
+  std::string certificate_names;  // with commas; empty: those files are somebody else's
+  std::string kubeconfig;         // empty: the pod's service account
   std::string kube_context;
   std::string agents;  // file of a fixed list; empty: the agents' pods are looked for
   std::string agent_selector = "app.kubernetes.io/name=pinion-agent";
@@ -76,6 +78,9 @@ struct Config {
 
 // What single settings cannot say. Errors: kInvalid, naming the setting.
 Status check(const Config& config);
+
+// Where the lease is, and what the extender keeps.
+[[nodiscard]] std::string own_namespace(const Config& config, const kube::Access& access);
 
 [[nodiscard]] ElasticKnobs knobs_of(const Config& config);
 

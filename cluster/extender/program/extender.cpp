@@ -77,11 +77,6 @@ AgentOptions agent_options(const Config& config) {
   return options;
 }
 
-// Where our lease is.
-std::string own_namespace(const Config& config, const kube::Access& access) {
-  return config.lease_namespace.empty() ? access.default_namespace : config.lease_namespace;
-}
-
 jobs::Options job_options(const Config& config, const policy::Defaults& defaults,
                           const LearntProfiles* learnt, std::function<bool()> pod_groups) {
   jobs::Options options{.scheduler = config.scheduler_name,

@@ -15,6 +15,7 @@
 #include "base/signals.h"
 #include "base/version.h"
 #include "cluster/extender/program/extender.h"
+#include "cluster/extender/program/keep_certificates.h"
 
 namespace pinion::cluster {
 namespace {
@@ -54,6 +55,11 @@ Status run(const Config& config) {
   if (!signals) return failure(signals.error());
   Log log(config.log_level, config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
   raise_open_files(log);
+  const auto certificates = KeepCertificates::start(config, log);
+  if (!certificates) return failure(certificates.error());
+  while (*certificates && !(*certificates)->ready()) {
+    if (wait_for_signal(*signals, kLeast)) return {};
+  }
   const auto extender = Extender::start(config, log);
   if (!extender) return failure(extender.error());
   const std::string listen = (*extender)->address();

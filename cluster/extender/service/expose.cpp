@@ -50,6 +50,7 @@ enum Id : std::size_t {
   kConnections,
   kTurnedAway,
   kHandshakes,
+  kCertificateEnds,
 };
 
 const Series& series(Id id) {
@@ -158,6 +159,11 @@ void server(Writer& writer, const ServerFigures& figures) {
   writer.single(series(kConnections), figures.connections);
   writer.single(series(kTurnedAway), figures.turned_away);
   writer.single(series(kHandshakes), figures.handshakes_refused);
+  writer.family(series(kCertificateEnds));
+  for (const auto& [whose, end_s] :
+       {std::pair("own", figures.own_end_s), std::pair("scheduler", figures.client_end_s)}) {
+    if (end_s != 0) writer.sample({}, {{"certificate", whose}}, static_cast<double>(end_s));
+  }
 }
 
 // CPUs that could be given away: where none is reserved, the last one is everybody else's.
@@ -247,6 +253,11 @@ const std::vector<Series>& extender_series() {
              "Connections beyond the limit, or closed to make room."),
       series(Type::kCounter, "pinion_extender_http_handshakes_refused_total", "connections", "",
              "Handshakes of TLS that failed, as of a caller without a right certificate."),
+      series(
+          Type::kGauge, "pinion_extender_certificate_expiry_timestamp_seconds", "seconds",
+          "certificate",
+          "When it ends, in seconds since 1970: own, the extender's; scheduler, the one that the "
+          "scheduler has shown last."),
   };
   return all;
 }

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/whole_file.h"
+#include "base/x509/read.h"
 #include "tests/support/eventually.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/certificates.h"
@@ -52,6 +54,13 @@ class ServerTls : public testing::Test {
   }
   [[nodiscard]] std::string ca(const std::string& name) const {
     return files_of(folder_.path(), name, "client").ca;
+  }
+
+  // When that certificate ends.
+  [[nodiscard]] std::int64_t end_of(const std::string& name, const std::string& who) const {
+    const auto text = read_file(files_of(folder_.path(), name, who).certificate, 1);
+    const auto read = text ? x509::read_certificates(*text) : failure(text.error());
+    return read ? read->front().validity.to_s : -1;
   }
 
   // The status of a filter call by a client that trusts the CA `name`; 0: no connection.
@@ -124,9 +133,12 @@ TEST_F(ServerTls, KeepsWhatItHasWhileTheNewFilesMakeNoSense) {
 
 TEST_F(ServerTls, CallsNeedACertificateOfTheClientsCaAndProbesDoNot) {
   const Playing playing({.listen = {}, .prefix = {}, .tls = files(/*client_ca=*/"one")});
+  EXPECT_EQ(call(playing, "one"), 403);
+  EXPECT_EQ(playing.server->figures().client_end_s, 0);
   EXPECT_EQ(call_as(playing, "one"), 200);
   EXPECT_EQ(call_as(playing, "two"), 0);
-  EXPECT_EQ(call(playing, "one"), 403);
+  EXPECT_EQ(playing.server->figures().client_end_s, end_of("one", "client"));
+  EXPECT_EQ(playing.server->figures().own_end_s, end_of("one", "server"));
   httplib::SSLClient probe("127.0.0.1", port(playing));
   probe.set_ca_cert_path(ca("one").c_str());
   EXPECT_EQ(probe.Get("/livez")->status, 200);

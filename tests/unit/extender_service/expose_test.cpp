@@ -26,6 +26,7 @@ TEST(Series, AreAllWrittenInBothFormats) {
   figures.scheduler.nodes = 7;
   figures.scheduler.stale = 2;
   figures.placing.filter.observe(0.0002);
+  figures.server.client_end_s = 1'803'686'421;
   figures.services.rows = {{.name_space = "n", .pod = "p", .performance = 1.5, .cpus = 2.25}};
   figures.elastic.steps["shrink"] = 3;
   figures.elastic.rescales["shrink"] = {.count = 2, .seconds = 7.5};
@@ -39,6 +40,9 @@ TEST(Series, AreAllWrittenInBothFormats) {
     }
     EXPECT_NE(text.find("pinion_extender_nodes{state=\"live\"} 5\n"), std::string::npos) << text;
     EXPECT_NE(text.find("pinion_extender_nodes{state=\"stale\"} 2\n"), std::string::npos);
+    const std::string ends = "pinion_extender_certificate_expiry_timestamp_seconds{certificate=";
+    EXPECT_NE(text.find(ends + "\"scheduler\"} 1803686421\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find(ends + "\"own\""), std::string::npos) << "it has none";
     EXPECT_NE(text.find("pinion_extender_service_cpus{namespace=\"n\",pod=\"p\"} 2.25\n"),
               std::string::npos);
     for (const char* sample :

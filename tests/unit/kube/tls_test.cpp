@@ -121,7 +121,7 @@ TEST_F(OverTls, SaysWhichTextIsNoPem) {
   wrong.key = "KEY";
   says(wrong, "no private key");
   wrong.key = text_of(files_of(directory_.path(), "two", "client").key);
-  says(wrong, "not of the client certificate");
+  says(wrong, "not of the certificate");
 }
 
 }  // namespace

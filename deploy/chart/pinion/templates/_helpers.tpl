@@ -28,15 +28,16 @@ imagePullSecrets:
 {{- toYaml $config }}
 {{- end }}
 
-{{- define "pinion.secrets" -}}
-[pinion-extender-tls, pinion-agent-tls, pinion-scheduler-tls]
+{{- /* With certificates.mode=self-signed the extender's. */ -}}
+{{- define "pinion.keptSecrets" -}}
+[pinion-ca, pinion-extender-tls, pinion-agent-tls, pinion-scheduler-tls]
 {{- end }}
 
 {{- /* Another authority in place of one that runs is the operator's choice: cert-manager may have come since. The Secrets that
        it makes have no label of ours. */ -}}
 {{- define "pinion.certificates" -}}
 {{- $ours := false }}
-{{- range include "pinion.secrets" . | fromYamlArray }}
+{{- range include "pinion.keptSecrets" . | fromYamlArray }}
 {{- $secret := lookup "v1" "Secret" $.Release.Namespace . | default dict }}
 {{- if eq "pinion" (dig "metadata" "labels" "app.kubernetes.io/part-of" "" $secret) }}{{ $ours = true }}{{ end }}
 {{- end }}
@@ -88,37 +89,6 @@ extenders:
       caFile: {{ .folder }}/ca.crt
       certFile: {{ .folder }}/tls.crt
       keyFile: {{ .folder }}/tls.key
-{{- end }}
-
-{{- /* The self-signed certificates, once for all templates: Helm renders them in any order. An upgrade keeps what there is, but
-       for a text of certificates.renew for which they were not renewed yet: an annotation has the last one. */ -}}
-{{- define "pinion.makeCertificates" -}}
-{{- if not (hasKey .Values "made") }}
-{{- $old := dict }}
-{{- $asked := .Values.certificates.renew }}
-{{- $last := "" }}
-{{- range include "pinion.secrets" . | fromYamlArray }}
-{{- $secret := lookup "v1" "Secret" $.Release.Namespace . | default dict }}
-{{- $renewed := dig "metadata" "annotations" "pinion.dev/certificates-renew" "" $secret }}
-{{- if and $secret (or (not $asked) (eq $asked $renewed)) }}
-{{- $_ := set $old . $secret.data }}
-{{- $last = $renewed }}
-{{- end }}
-{{- end }}
-{{- $days := int .Values.certificates.days }}
-{{- if lt (len $old) 3 }}
-{{- $ca := genCA "pinion" $days }}
-{{- $extender := genSignedCert "pinion-extender" (include "pinion.addresses" . | fromYamlArray) (include "pinion.names" . | fromYamlArray) $days $ca }}
-{{- $agent := genSignedCert "pinion-agent" (list) (list "pinion-agent") $days $ca }}
-{{- $scheduler := genSignedCert "pinion-scheduler" (list) (list "pinion-scheduler") $days $ca }}
-{{- $authority := b64enc $ca.Cert }}
-{{- $_ := set $old "pinion-extender-tls" (dict "ca.crt" $authority "tls.crt" (b64enc $extender.Cert) "tls.key" (b64enc $extender.Key)) }}
-{{- $_ := set $old "pinion-agent-tls" (dict "ca.crt" $authority "tls.crt" (b64enc $agent.Cert) "tls.key" (b64enc $agent.Key)) }}
-{{- $_ := set $old "pinion-scheduler-tls" (dict "ca.crt" $authority "tls.crt" (b64enc $scheduler.Cert) "tls.key" (b64enc $scheduler.Key)) }}
-{{- end }}
-{{- $_ := set .Values "made" $old }}
-{{- $_ := set .Values "renewed" ($asked | default $last) }}
-{{- end }}
 {{- end }}
 
 {{- define "pinion.names" -}}

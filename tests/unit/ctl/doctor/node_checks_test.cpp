@@ -86,11 +86,12 @@ struct Node : NodeFacts {
   // Valid from and to these days from now.
   [[nodiscard]] CertificateFile certificate(const char* path, int from, int to) const {
     constexpr std::int64_t day = 24L * 60 * 60;
-    return {
-        .use = "pinion-agent's apiCert",
-        .path = path,
-        .certificates = std::vector<Certificate>{
-            {.subject = "/CN=agent", .not_before = now + from * day, .not_after = now + to * day}}};
+    return {.use = "pinion-agent's apiCert",
+            .path = path,
+            .certificates = std::vector<x509::Certificate>{
+                {.subject = "/CN=agent",
+                 .validity = {.from_s = now + from * day, .to_s = now + to * day},
+                 .names = {}}}};
   }
 
   v1::NodeState& state() { return *agent.snapshot->mutable_node(); }

@@ -1,13 +1,9 @@
 // What files and processes say, as text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
 
 #include <memory>
 
-#include "ctl/doctor/certificates.h"
 #include "ctl/doctor/containerd_config.h"
 #include "ctl/doctor/kubelet_config.h"
 #include "ctl/doctor/processes.h"
@@ -191,51 +187,6 @@ TEST(Capabilities, AreReadAsBits) {
             0x4000200000U);
   EXPECT_EQ(effective_capabilities("CapEff:\tnone\n"), std::nullopt);
   EXPECT_EQ(effective_capabilities("Name:\tx\n"), std::nullopt);
-}
-
-// A certificate for the given names, valid for these seconds of 1970.
-std::string made_certificate(const char* common_name, const char* names, long from, long to) {
-  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"),
-                                                                &EVP_PKEY_free);
-  const std::unique_ptr<X509, decltype(&X509_free)> one(X509_new(), &X509_free);
-  X509_set_version(one.get(), 2);
-  ASN1_INTEGER_set(X509_get_serialNumber(one.get()), 1);
-  ASN1_TIME_set(X509_getm_notBefore(one.get()), from);
-  ASN1_TIME_set(X509_getm_notAfter(one.get()), to);
-  X509_NAME_add_entry_by_txt(X509_get_subject_name(one.get()), "CN", MBSTRING_ASC,
-                             reinterpret_cast<const unsigned char*>(common_name), -1, -1, 0);
-  if (names != nullptr) {
-    X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names);
-    X509_add_ext(one.get(), extension, -1);
-    X509_EXTENSION_free(extension);
-  }
-  X509_set_pubkey(one.get(), key.get());
-  X509_sign(one.get(), key.get(), EVP_sha256());
-  const std::unique_ptr<BIO, decltype(&BIO_free)> out(BIO_new(BIO_s_mem()), &BIO_free);
-  PEM_write_bio_X509(out.get(), one.get());
-  char* bytes = nullptr;
-  const long length = BIO_get_mem_data(out.get(), &bytes);
-  return {bytes, static_cast<std::size_t>(length)};
-}
-
-TEST(Certificates, OfABundleAreAllRead) {
-  const std::string text = made_certificate("agent", nullptr, 1000, 2000) +
-                           "-----BEGIN OTHER-----\nAAAA\n-----END OTHER-----\n" +
-                           made_certificate("ca\x1b", nullptr, 500, 5'000'000'000);
-  const auto found = read_certificates(text);
-  ASSERT_TRUE(found) << found.error().text;
-  EXPECT_THAT(
-      *found,
-      ElementsAre(
-          Certificate{.subject = "/CN=agent", .not_before = 1000, .not_after = 2000},
-          Certificate{.subject = "/CN=ca\\x1B", .not_before = 500, .not_after = 5'000'000'000}));
-}
-
-TEST(Certificates, WhatIsNoneIsSaid) {
-  EXPECT_FALSE(read_certificates(""));
-  EXPECT_FALSE(read_certificates("text"));
-  EXPECT_FALSE(read_certificates(made_certificate("a", nullptr, 1, 2) +
-                                 "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"));
 }
 
 }  // namespace
