@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Whether the pages that people look things up in say what the sources say: settings, annotations, alerts, log lines.
+"""Whether the pages that people look things up in say what the sources say: settings, annotations, alerts, rights,
+options; and whether links lead somewhere.
 
 It reads texts alone. The tables of series and of doctor's checks have tests of their own, beside what makes them."""
+import functools
 import glob
 import os
 import re
@@ -16,9 +18,19 @@ def text_of(*patterns):
         raise AssertionError(f"no file {patterns}")
     texts = []
     for path in found:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             texts.append(file.read())
     return "\n".join(texts)
+
+
+def all_files():
+    for folder, below, names in os.walk(TOP):
+        below[:] = [name for name in below if name != "build" and not name.startswith((".", "__"))]
+        yield from (os.path.relpath(os.path.join(folder, name), TOP) for name in names)
+
+
+FILES = sorted(all_files())
+PAGES = [path for path in FILES if path.endswith(".md") and path != "scripts/papers/text.md"]  # what docs/papers.md is made of
 
 
 def joined(source):
@@ -26,9 +38,13 @@ def joined(source):
     return re.sub(r'"\s*\n\s*"', "", source)
 
 
+def without_blocks(text):
+    return re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+
+
 def section(text, heading):
     """What stands below it, up to the next heading of its level; without blocks of code."""
-    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    text = without_blocks(text)
     level = re.match("#+", heading).group(0)
     start = text.index(f"\n{heading}\n")
     end = re.compile(rf"^#{{1,{len(level)}}} ", re.M).search(text, start + len(heading) + 2)
@@ -42,7 +58,7 @@ def rows(text):
 
 def settings_of(*sources):
     """Each key that a program reads, with its default where the help states a short one."""
-    row = r'(?:\(\s*|\.key = )"([a-z][A-Za-z]+)",\s*(?:\.help =\s*)?(?:"((?:[^"\\]|\\.)*)"|\{\})'
+    row = r'(?:\(\s*|\.key = )"([a-z][A-Za-z]+)",\s*(?:\.help =\s*)?(?:(?:std::string\()?"((?:[^"\\]|\\.)*)"|\{\})'
     found = dict(re.findall(row, joined(text_of(*sources))))
     return {key: (re.search(r"\[([^\s\[\]]+)\]$", about) or [None, None])[1] for key, about in found.items()}
 
@@ -124,30 +140,101 @@ class Rights(unittest.TestCase):
         self.assertEqual({len(words) for words in lines}, {4})
 
 
-class LogLines(unittest.TestCase):
-    SOURCES = ("agent/**/*.cpp", "base/**/*.cpp", "base/*.h", "cluster/extender/**/*.cpp", "nri-plugin/**/*.cpp", "policy/*.cpp")
-    AGENT = "## Log lines of the agent"
-    EXTENDER = "## Log lines of the extender"
+class Options(unittest.TestCase):
+    """Of the programs, as users call them; those that the daemons' settings make, too."""
+    # A user's command up to its end; what follows a name with a slash or a dash is another one's.
+    COMMAND = r"(?:^|[\s`])(pinionctl|kubectl pinion|pinion-agent|pinion-extender|pinion-slurm)((?: [^\s`|;&#)]+)+)"
 
     def setUp(self):
-        self.page = text_of("docs/operate.md")
-        self.source = joined(text_of(*self.SOURCES))
+        policy = text_of("policy/*settings.cpp")
+        source = re.sub(r'\{\s*"get",[^}]*\}|emplace_back\("[^"]*"\)', "", text_of("ctl/**/*.cpp"))  # what kubectl gets
+        plan = "".join(re.search(rf"^Setting {name}\(.*?^}}", policy, re.M | re.S).group(0)
+                       for name in re.findall(r"policy::(\w+)\(options", text_of("ctl/plan/node_options.cpp")))
+        ctl = set(re.findall(r'"(?:-\w,)?(--[a-z-]+)"[,)}]', source + plan)) | self.flags(re.findall(r'"([a-z]+[A-Z]\w+)"', plan))
+        # A setting without a help has no flag, and one has another.
+        helped = re.findall(r'"([a-z]\w+)",\s*(?:\.help =\s*)?(?:std::string\()?"', text_of("agent/settings.cpp") + policy)
+        named = set(re.findall(r'\.flag = "(.*?)"', policy))
+        self.known = {
+            "pinionctl": ctl,
+            "kubectl pinion": ctl,
+            "pinion-agent": self.flags(helped) - {"--reserved-system-cpus"} | named,
+            "pinion-extender": self.flags(settings_of("cluster/extender/program/config.cpp")),
+            "pinion-slurm": self.flags(settings_of("cluster/slurm/config.cpp")),
+        }
+        for program, known in self.known.items():
+            known |= {"--help", "--version"} | ({"--config", "--check-config"} if program.startswith("pinion-") else set())
 
-    def test_every_line_on_the_page_is_in_the_sources(self):
-        for heading in (self.AGENT, self.EXTENDER, "### Troubles"):
-            lines = [line for cells in rows(section(self.page, heading)) for line in re.findall(r"`([^`]+)`", cells[0])]
-            self.assertNotEqual(lines, [])
-            # Up to the first value: "NAME=", "...", or one in brackets or quotes.
-            fixed = {line: re.split(r"\s*\.\.\.|\s+\w+=|\s*\(|(?<= )'", line)[0].rstrip() for line in lines}
-            self.assertEqual([line for line, text in fixed.items() if text not in self.source], [])
+    @staticmethod
+    def flags(keys):
+        return {"--" + re.sub(r"(?<![A-Z])([A-Z])", r"-\1", key).lower() for key in keys}
 
-    def test_every_line_in_the_sources_is_on_the_page(self):
-        said = re.compile(r'(?:\blog_?(?:\(\))?\.(?:info|warn|error)\(\s*(?:\w+ \? )?|\b(?:note(?:_of)?|say)\(\s*(?:Note::)?Level::\w+,\s*'
-                          r'|\bloan_note\(|\bNote [^;]*?\.text = |\{\.level = [^;]*?\.text = )"([^"]+)"')
-        lines = set(said.findall(self.source))
-        self.assertGreater(len(lines), 80)
-        missing = [line for line in sorted(lines) if line.split("...")[0][:40] not in self.page]
-        self.assertEqual(missing, [])
+    def test_every_option_of_a_command_is_there(self):
+        unknown, commands = [], 0
+        for path in PAGES:
+            text = re.sub(r"\\\n\s*", "", text_of(path))
+            for program, words in re.findall(self.COMMAND, text, re.M):
+                options = re.findall(r" (--[a-z][a-z-]*)", words)
+                commands += bool(options)
+                unknown += [f"{path}: {program} {option}" for option in options if option not in self.known[program]]
+        self.assertGreater(commands, 40)
+        self.assertEqual(unknown, [])
+
+    def test_every_option_named_by_itself_is_there(self):
+        for path, programs in (("docs/pinionctl.md", ["pinionctl"]), ("docs/configuration.md", ["pinion-agent", "pinionctl"]),
+                               ("docs/kubernetes.md", ["pinion-extender"])):
+            known = set().union(*(self.known[program] for program in programs))
+            text = without_blocks(text_of(path))
+            self.assertEqual([option for option in re.findall(r"`(--[a-z][a-z-]*)", text) if option not in known], [], path)
+
+    def test_every_subcommand_of_pinionctl_is_there_and_no_other(self):
+        commands = set(re.findall(r'add_subcommand\(\s*"([\w-]+)"', text_of("ctl/**/*.cpp"))) - {"cluster"}  # of doctor
+        self.assertGreater(len(commands), 10)
+        stated = {re.match(r"`([\w-]+)", cells[0]).group(1)
+                  for cells in rows(text_of("docs/pinionctl.md").split("\n\n**The agent**")[0])}
+        self.assertEqual(stated, commands)
+        self.assertIn("`doctor cluster`", text_of("docs/pinionctl.md"))
+
+
+class Links(unittest.TestCase):
+    @staticmethod
+    @functools.cache
+    def anchors(path):
+        """As GitHub makes them of headings."""
+        found = set()
+        for heading in re.findall(r"^#+ (.+?)\s*$", without_blocks(text_of(path)), re.M):
+            plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+            anchor = re.sub(r"[^\w -]", "", plain).replace(" ", "-")
+            found.add(anchor if anchor not in found else anchor + "-1")
+        return found
+
+    def missing(self, path, links):
+        for link in links:
+            target, _, anchor = link.partition("#")
+            there = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+            if not os.path.exists(f"{TOP}/{there}"):
+                yield f"{path}: {link}: no file"
+            elif anchor and anchor not in self.anchors(there):
+                yield f"{path}: {link}: no heading"
+
+    def test_every_link_of_a_page_leads_somewhere(self):
+        wrong, count = [], 0
+        for path in PAGES:
+            text = re.sub(r"`[^`\n]*`", "", without_blocks(text_of(path)))
+            links = re.findall(r"\]\((?![a-z]+:)([^)\s]+)\)", text)
+            count += len(links)
+            wrong += self.missing(path, links)
+        self.assertGreater(count, 300)
+        self.assertEqual(wrong, [])
+
+    def test_every_page_that_a_source_names_is_there(self):
+        wrong, count = [], 0
+        for path in FILES:
+            if path.endswith((".cpp", ".h", ".py", ".sh", ".yaml", ".txt", ".json", ".proto", ".html", ".service")):
+                links = re.findall(r"\bdocs/[\w-]+\.md(?:#[\w-]+)?", text_of(path))
+                count += len(links)
+                wrong += self.missing("", links)
+        self.assertGreater(count, 50)
+        self.assertEqual(wrong, [])
 
 
 if __name__ == "__main__":
