@@ -106,6 +106,7 @@ Pod pod_of(const wire::PodSpecView& view) {
   pod.node = view.node_name;
   pod.nominated = view.nominated_node;
   pod.unschedulable = view.unschedulable;
+  pod.initialized = view.initialized;
   pod.gang_gate = view.gang_gate;
   pod.other_gates = view.other_gates;
   pod.priority = view.priority;

@@ -143,8 +143,10 @@ bool was_planned(const Pod& pod, const topology::Request& request) {
 // an init container with all of them, those that stay and state their own are promised more.
 class Gatherer {
  public:
-  explicit Gatherer(std::optional<std::int64_t> whole_milli)
-      : whole_milli_(whole_milli), left_milli_(whole_milli.value_or(kMostMilli)) {}
+  explicit Gatherer(const Pod& pod)
+      : whole_milli_(pod.milli_cpus),
+        left_milli_(whole_milli_.value_or(kMostMilli)),
+        initialized_(pod.initialized) {}
 
   // Why there are none left for it; empty: there are.
   [[nodiscard]] std::string beyond(const topology::Request& request) const {
@@ -163,6 +165,8 @@ class Gatherer {
 
   Demand take() {
     Demand demand;
+    // Nobody comes after them who would need their cores: their agent gives them to all.
+    if (initialized_ && mains_.empty() && sidecars_.empty()) return demand;
     // Of a pod that has CPUs as a whole, a sidecar may have them all, for the init containers, too.
     const bool on_sidecar = whole_milli_ && mains_.empty() && !sidecars_.empty();
     if (!inits_.empty() && mains_.empty() && !on_sidecar) mains_.push_back(*largest(inits_));
@@ -195,6 +199,7 @@ class Gatherer {
 
   const std::optional<std::int64_t> whole_milli_;
   std::int64_t left_milli_;  // of these
+  const bool initialized_;
   Requests mains_;
   Requests sidecars_;
   Requests inits_;
@@ -267,7 +272,7 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   as_seen.annotations = pod.annotations;
   as_seen.cgroup_parent = parent_of(pod);
   as_seen.runtime_handler = pod.runtime_class;  // of the same name by custom
-  Gatherer gathered(pod.milli_cpus);
+  Gatherer gathered(pod);
   for (const PodContainer& container : pod.containers) {
     policy::Entitlement entitlement =
         policy::entitlement_of(as_seen, container.name, resources_of(container), defaults);

@@ -60,6 +60,7 @@ struct Pod {
   std::string node;            // empty: not bound
   std::string nominated;       // the node that its status names, or empty
   bool unschedulable = false;  // as the scheduler says in its status
+  bool initialized = false;    // its init containers are over
   bool gang_gate = false;      // has Pinion's scheduling gate
   bool other_gates = false;    // has others
   std::int32_t priority = 0;

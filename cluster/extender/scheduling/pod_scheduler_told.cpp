@@ -318,8 +318,9 @@ bool PodScheduler::take_in_as_it_is(const Pod& pod, std::int64_t now_ms) {
   const KnownPod* before = cache_.find(pod.uid);
   const bool was_known = before != nullptr;
   const bool was_bound = was_known && before->bound;
-  // Its annotations, or its PodGroup, have changed while it waits.
-  if (!asks && was_known && before->node.empty()) {
+  // Its annotations, or its PodGroup, have changed while it waits, or none but its init containers
+  // had cores.
+  if (!asks && was_known && (before->node.empty() || pod.initialized)) {
     drop(pod.uid, demand.kind == Demand::Kind::kRefused ? demand.text : kNotOurs, now_ms);
   }
   if (demand.kind == Demand::Kind::kNone) note_other(pod, now_ms);

@@ -446,19 +446,22 @@ Status read_refusals(std::string& to, ondemand::value& value, const Where& at) {
   });
 }
 
-// Whether one of the pod's conditions says that no node was found for it. One that waits at a gate
-// has another reason.
-Status read_conditions(bool& unschedulable, ondemand::value& value, const Where& at) {
+// That no node was found for it (one that waits at a gate has another reason), and that its init
+// containers are over.
+Status read_conditions(PodSpecView& pod, ondemand::value& value, const Where& at) {
   return each_item(value, at, [&](ondemand::value& condition, const Where& here) -> Status {
     std::string_view type;
     std::string_view reason;
+    std::string_view status;
     Status good =
         each_field(condition, here, [&](std::string_view key, ondemand::value& text) -> Status {
           if (same_key(key, "type")) return read_string(type, text, Where(here, key));
           if (same_key(key, "reason")) return read_string(reason, text, Where(here, key));
+          if (same_key(key, "status")) return read_string(status, text, Where(here, key));
           return {};
         });
-    if (type == "PodScheduled" && reason == "Unschedulable") unschedulable = true;
+    if (type == "PodScheduled" && reason == "Unschedulable") pod.unschedulable = true;
+    if (type == "Initialized" && status == "True") pod.initialized = true;
     return good;
   });
 }
@@ -487,7 +490,7 @@ Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
       return read_text(pod.nominated_node, field, Where(here, key));
     }
     if (same_key(key, "conditions")) {
-      return read_conditions(pod.unschedulable, field, Where(here, key));
+      return read_conditions(pod, field, Where(here, key));
     }
     if (same_key(key, "containerStatuses") || same_key(key, "initContainerStatuses")) {
       return read_refusals(pod.refused, field, Where(here, key));

@@ -75,6 +75,7 @@ struct PodSpecView {
   std::string phase;             // "Pending"; empty: not stated
   std::string nominated_node;    // of its status
   bool unschedulable = false;    // a scheduler says so, with PodScheduled
+  bool initialized = false;      // its kubelet says so
   std::string refused;           // what its agent said, where a container waits for cores in vain
   std::vector<ContainerView> containers;  // init containers and sidecars first, in their order
   std::optional<Resources> pod_level;     // spec.resources, which goes before the containers'

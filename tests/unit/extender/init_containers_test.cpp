@@ -95,6 +95,30 @@ TEST_F(PodSchedulerTest, WhoIsLentToMayBeAnotherOneBeforeThePodIsBound) {
   EXPECT_EQ(pod_scheduler_.told_with_binding("p")["pinion.dev/planned"], "main=1-2 side=3-6 i=3-6");
 }
 
+// Their agent gives them to all when a container comes that has none.
+TEST_F(PodSchedulerTest, CoresOfInitContainersAloneAreFreeWhenThoseAreOver) {
+  Pod pod = pod_of("p", 1);
+  pod.containers[0].milli_cpus = 50;
+  pod = with(pod, "i", 3);
+  ASSERT_EQ(filtered(pod), "ab");
+  ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  pod_scheduler_.bound("p", true, now_);
+  pod.node = "a";
+  ASSERT_TRUE(pod_scheduler_.seen(pod, now_));
+  report("a", {{"p/i", 3}});
+  EXPECT_EQ(filtered(pod_of("other", 5)), "b");
+  report("a", {});
+  EXPECT_EQ(filtered(pod_of("other", 5)), "b") << "another one may come";
+  pod.initialized = true;
+  ASSERT_TRUE(pod_scheduler_.seen(pod, now_));
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+  EXPECT_EQ(filtered(pod_of("other", 5)), "ab");
+  // Its sandbox was made anew, and all of it begins again.
+  pod.initialized = false;
+  ASSERT_TRUE(pod_scheduler_.seen(pod, now_));
+  EXPECT_EQ(filtered(pod_of("other", 5)), "b");
+}
+
 // As the agent tells: what the pod as a whole requests is its own until it has ended.
 TEST_F(PodSchedulerTest, WhatAPodKeepsAfterALargeInitContainerIsNobodyElses) {
   Pod pod = with(pod_of("p", 2), "i", 5);

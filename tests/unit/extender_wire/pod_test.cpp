@@ -236,16 +236,20 @@ TEST(Pod, HasWhatItsAgentSaid) {
   }
 }
 
-TEST(Pod, IsUnschedulableWhereItsSchedulerSaysSo) {
+TEST(Pod, IsUnschedulableOrInitializedWhereItsConditionsSaySo) {
   struct Case {
     const char* name;
     const char* conditions;
     bool unschedulable;
+    bool initialized = false;
   };
   for (const Case& one : {
            Case{"refused", R"([{"type":"Initialized","status":"True"},
                 {"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"no"}])",
-                true},
+                true, true},
+           Case{"its init containers run",
+                R"([{"type":"Initialized","status":"False","reason":"ContainersNotInitialized"}])",
+                false},
            Case{"at a gate", R"([{"type":"PodScheduled","reason":"SchedulingGated"}])", false},
            Case{"another condition", R"([{"type":"Ready","reason":"Unschedulable"}])", false},
            Case{"bound", R"([{"type":"PodScheduled","status":"True"}])", false},
@@ -254,6 +258,7 @@ TEST(Pod, IsUnschedulableWhereItsSchedulerSaysSo) {
     const auto pod = pod_with("null", R"({"conditions":)" + std::string(one.conditions) + "}");
     ASSERT_TRUE(pod) << one.name << ": " << pod.error().text;
     EXPECT_EQ(pod->unschedulable, one.unschedulable) << one.name;
+    EXPECT_EQ(pod->initialized, one.initialized) << one.name;
   }
 }
 
