@@ -10,6 +10,7 @@
 #   scripts/cluster.sh install [ARG...] build the images and install the chart; ARG: for helm, as -f PRESET
 #   scripts/cluster.sh status           what runs
 #   scripts/cluster.sh add-node         a second node on the same machine; each counts all of the CPUs as its own
+#   scripts/cluster.sh add-guest        a node with two NUMA nodes and cgroup v2, in a machine of scripts/guest.sh: it is slow
 #   scripts/cluster.sh down             take all of it away
 #   scripts/cluster.sh kubectl ARG...   the same as kubectl with its kubeconfig; helm ARG..., and ctr ARG... of containerd, likewise
 #   scripts/cluster.sh env              lines for "eval": PATH and KUBECONFIG, so that kubectl and helm are this cluster's
@@ -35,6 +36,9 @@ outside=10.245.255.1
 node_ip=10.245.255.2
 node=pinion-node
 second=pinion-node-2       # of add-node
+guest=pinion-guest         # of add-guest; so is named what joins it to the namespace
+guest_ip=10.245.254.2
+guest_router=10.245.254.1
 service_ip=10.96.0.1
 extender_ip=10.96.0.77     # fixed: a scheduler outside of pods resolves no names of Services
 prometheus=$node_ip:9090
@@ -473,6 +477,45 @@ command_add_node() {
   say "there is a second node, $second"
 }
 
+command_add_guest() {
+  find_programs
+  runs kubelet || die "no cluster runs: scripts/cluster.sh up"
+  ! runs guest || die "it is there already"
+  "$scripts/guest.sh" --fetch
+  local with=$dir/guest
+  rm -rf "$with"
+  mkdir -p "$with"/images "$with"/dir/{c,conf,kubelet,manifests,nri,pki,pinion,podlogs,volumeplugins}
+  ln -s "$kube"/{node,cni} "$with"
+  ln -s "$dir"/images/{busybox,pause}.tar "$top/build/package/out/pinion-agent.tar" "$with/images"
+  # What lies in the same places as here.
+  certificate kubelet-guest "/O=system:nodes/CN=system:node:$guest"
+  certificate kubelet-guest-server /CN=$guest "IP:$guest_ip,DNS:$guest"
+  kubeconfig kubelet-guest
+  cp "$dir"/pki/{ca.crt,kubelet-guest*} "$with/dir/pki"
+  cp "$dir"/{kubelet-guest.kubeconfig,resolv.conf} "$with/dir"
+  sed "s#\"$kube/cni\"#\"/mnt/with/cni\"#" "$dir/c/config.toml" >"$with/dir/c/config.toml"
+  sed "s#^address: .*#address: $guest_ip#; /^cgroupRoot:/d; s#kubelet-server#kubelet-guest-server#" \
+    "$dir/conf/kubelet.yaml" >"$with/dir/conf/kubelet.yaml"
+  # For those alone that tolerate it: there are no Services, and no image of the extender.
+  echo 'registerWithTaints: [{key: emulated, effect: NoSchedule}]' >>"$with/dir/conf/kubelet.yaml"
+  write_cni "$with/dir/c/cni" 10.244.2.0/24
+  inside ip link del $guest 2>/dev/null || true
+  inside ip tuntap add $guest mode tap
+  inside ip addr add $guest_router/30 dev $guest
+  inside ip link set $guest up
+  inside ip route add 10.244.2.0/24 via $guest_ip
+  begin guest "$scripts/guest.sh" --with "$with" --tap $guest --boot-limit 600 --limit 86400 -- \
+    scripts/guest/node "$dir" $guest $guest_ip $guest_router
+  local limit=$((SECONDS + 900)) state
+  for state in create condition=Ready; do
+    until kubectl wait "--for=$state" "node/$guest" --timeout=10s >/dev/null 2>&1; do
+      runs guest || die "the guest has ended; its log is $dir/logs/guest.log"
+      [ $SECONDS -lt $limit ] || die "the guest: not within the time; its log is $dir/logs/guest.log"
+    done
+  done
+  say "there is a slow node with two NUMA nodes, $guest"
+}
+
 make_packages() { [ -n "${PINION_PACKAGED:-}" ] || "$scripts/package.sh" --images --no-slurm; }
 
 command_build() {
@@ -564,7 +607,7 @@ command_restart() {
   end "$1" "${2:-TERM}"
   "start_$1"
   case $1 in
-    apiserver) await 60 "$1" kubectl get --raw /readyz ;;
+    apiserver | etcd) await 60 "$1" kubectl get --raw /readyz ;;
     containerd) await_containerd ;;
     kubelet) await 60 "$1" inside curl -sf http://127.0.0.1:10248/healthz ;; # it ends where there is no runtime
     prometheus) await 60 "$1" inside curl -sf "http://$prometheus/-/ready" ;;
@@ -595,7 +638,7 @@ command_down() {
   may_take_away
   find_programs
   local pid mount
-  for pid in kubelet_2 kubelet scheduler controller_manager proxy discovery prometheus; do end $pid; done
+  for pid in guest kubelet_2 kubelet scheduler controller_manager proxy discovery prometheus; do end $pid; done
   if runs containerd; then kill_tasks ctr; fi
   if runs containerd_2; then kill_tasks ctr_2; fi
   end apiserver
@@ -637,9 +680,10 @@ case ${1:-} in
   install | restart) need_ours; command=$1; shift; "command_$command" "$@" ;;
   load) need_ours; shift; find_programs; load_images "$@" ;;
   add-node) need_ours; command_add_node ;;
+  add-guest) need_ours; command_add_guest ;;
   adopt-scheduler) need_ours; command_adopt_scheduler ;;
   helm) need_ours; find_programs; "$@" ;; # it writes a cache
   kubectl | ctr) find_programs; "$@" ;;
-  -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0" ;;
-  *) sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -15,6 +15,8 @@
 #     --boot-limit SECONDS of CPU time from the start to the command, 120 unless set: a boot takes 10, and a busy host
 #                          gives them late; five times as long by the clock
 #     --limit SECONDS      for the command, 3600 unless set
+#     --with FOLDER        is /mnt/with in the guest, as it is now, to be read
+#     --tap NAME           an interface of this network namespace, made by "ip tuntap": the other end of the guest's eth0
 #     --fetch              only make the parts
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/.." && pwd)
@@ -39,6 +41,8 @@ containerd=
 append=
 boot_limit=120
 limit=3600
+with=
+tap=
 fetch_only=no
 while [ $# -gt 0 ]; do
   case $1 in
@@ -48,8 +52,10 @@ while [ $# -gt 0 ]; do
     --append) append=${2:-}; shift ;;
     --boot-limit) boot_limit=${2:-}; shift ;;
     --limit) limit=${2:-}; shift ;;
+    --with) with=${2:-}; shift ;;
+    --tap) tap=${2:-}; shift ;;
     --fetch) fetch_only=yes ;;
-    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --) shift; break ;;
     -*) usage "unknown option '$1'" ;;
     *) break ;;
@@ -109,6 +115,7 @@ tar -C "$repository" --exclude=./build --exclude=./.git -c . | tar -C "$work/dis
 if [ -d "$repository/build/release/bin" ]; then
   cp -a "$repository/build/release/bin" "$work/disk/repository/build/release/"
 fi
+[ -z "$with" ] || cp -aL "$with" "$work/disk/with"
 cp "$guest_scripts/init" "$work/disk/init"
 chmod +x "$work/disk/init"
 {
@@ -128,6 +135,8 @@ rm -rf "$work/disk"
 # QEMU dies with this script, whatever ends that.
 started=$SECONDS
 qemu=$parts/qemu
+network=()
+[ -z "$tap" ] || network=(-netdev "tap,id=net,ifname=$tap,script=no,downscript=no" -device "virtio-net-pci,netdev=net,romfile=")
 # shellcheck disable=SC2086 # the machine is several words
 setpriv --pdeathsig KILL "$qemu/usr/lib64/ld-linux-x86-64.so.2" \
   --library-path "$qemu/usr/lib/x86_64-linux-gnu" "$qemu/usr/bin/qemu-system-x86_64" \
@@ -137,7 +146,7 @@ setpriv --pdeathsig KILL "$qemu/usr/lib64/ld-linux-x86-64.so.2" \
   -append "console=ttyS0 panic=-1 mitigations=off no_timer_check tsc=reliable${append:+ $append}" \
   -drive "file=$parts/root/disk.img,format=raw,if=virtio,snapshot=on,cache=unsafe" \
   -drive "file=$work/disk.img,format=raw,if=virtio,read-only=on" \
-  -nodefaults -display none -no-reboot \
+  "${network[@]}" -nodefaults -display none -no-reboot \
   -serial "file:$work/console" -serial stdio -serial "file:$work/end" </dev/null &
 qemu_pid=$!
 

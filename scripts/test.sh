@@ -7,9 +7,9 @@
 #                              kube-scheduler
 #   scripts/test.sh all        those, and all other steps: what CI runs. Of the files for clang-tidy's analyzer those just
 #                              changed and a twelfth, of the extender's rights a tenth (of those that only Kubernetes 1.37
-#                              needs a third), of containerd 1.7 or 2.4, of the guest's machines a third or, every fourth
-#                              time, Kubernetes 1.37 in their place, and every fourth time another scheduler (topology):
-#                              the next with each commit
+#                              needs a third), of containerd 1.7 or 2.4, of the guest's machines a third or in their place,
+#                              every fourth time, Kubernetes 1.37 or, every eighth, the quickstart and five minutes of the
+#                              soak of cluster, and every fourth time another scheduler (topology): the next with each commit
 #   scripts/test.sh STEP...    these alone, and whole
 #
 # Steps: format quick (the quick checks), then release guest bench tsan tidy fuzz. By name alone: the parts of quick, unit
@@ -193,6 +193,11 @@ run_guest() {
       run_kube137
       return
     fi
+    if [ "$(turn 8)" = 6 ]; then
+      echo "guest: a cluster instead, with every eighth commit"
+      run_cluster
+      return
+    fi
     label=third$part
     echo "guest: a third of the machines, the others with the next commits; scripts/test.sh guest takes all"
   fi
@@ -200,13 +205,20 @@ run_guest() {
   release -L "^$label$"
 }
 
-# The chart on a real cluster of one node.
+# The chart on real clusters of this machine.
 run_cluster() {
+  local part=.
   scripts/kube.sh --cluster
   scripts/runtime.sh
-  scripts/package.sh --images
-  scripts/build.sh release elastic-launcher elastic-wave
-  run_ctest release -L cluster
+  if $whole; then
+    scripts/package.sh --images
+    scripts/guest.sh --fetch
+    scripts/build.sh release elastic-launcher elastic-wave
+  else
+    scripts/package.sh --images --no-slurm
+    part='^(cluster_test.Quickstart|soak_test)$'
+  fi
+  run_ctest release -L cluster -R "$part"
 }
 
 # Nothing else runs meanwhile, but the machine may be shared: only what got twice as slow fails. scripts/bench.sh by

@@ -49,8 +49,8 @@ make_qemu() {
   rm -rf "$1.apt"
 }
 
-# Of a kernel's modules: those without which the disks and overlays cannot be used.
-guest_modules=(virtio_pci virtio_blk overlay)
+# Of a kernel's modules: those without which disks, overlays, the network and that of pods cannot be used.
+guest_modules=(virtio_pci virtio_blk overlay virtio_net veth)
 
 # make_kernel FOLDER PART BUSYBOX: vmlinuz, and an initrd that finds the disks.
 make_kernel() {

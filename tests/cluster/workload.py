@@ -97,7 +97,7 @@ KINDS = {best_effort: 8, burstable: 7, part_of_a_cpu: 6, rank: 7, two_containers
 
 
 OBJECTS = 20  # of a round: a gang and a job have several pods
-PARTS = ("kubelet", "containerd", "scheduler")
+PARTS = ("kubelet", "containerd", "scheduler", "apiserver", "etcd", "controller_manager", "proxy")
 OURS = ("agent", "extender")
 
 Make = collections.namedtuple("Make", "objects")
