@@ -288,21 +288,29 @@ class Rights(unittest.TestCase):
 SECRETS = ("pinion-agent-tls", "pinion-extender-tls", "pinion-scheduler-tls")
 
 
+RESOURCES = {"/api/v1": ("Secret", "ConfigMap"), "/apis/coordination.k8s.io/v1": ("Lease",)}
+
+
 @contextlib.contextmanager
-def api_server(secrets):
-    """What helm's lookup of a Secret needs of one, with these: by name, as they were rendered. Yields options of helm."""
+def api_server(secrets, others=()):
+    """What helm's lookup needs of one: Secrets by name, and others by path. Yields options of helm."""
+    others = dict(others)
+
     def answer(path):
         if path == "/version":
             return {"major": "1", "minor": "34", "gitVersion": "v" + KUBERNETES[-1]}
         if path == "/api":
             return {"kind": "APIVersions", "versions": ["v1"]}
         if path == "/apis":
-            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": []}
-        if path == "/api/v1":
-            return {"kind": "APIResourceList", "groupVersion": "v1",
-                    "resources": [{"name": "secrets", "kind": "Secret", "namespaced": True, "verbs": ["get"]}]}
+            version = {"groupVersion": "coordination.k8s.io/v1", "version": "v1"}
+            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [
+                {"name": "coordination.k8s.io", "versions": [version], "preferredVersion": version}]}
+        if path in RESOURCES:
+            return {"kind": "APIResourceList", "groupVersion": path.partition("/")[2].partition("/")[2],
+                    "resources": [{"name": f"{kind.lower()}s", "kind": kind, "namespaced": True, "verbs": ["get"]}
+                                  for kind in RESOURCES[path]]}
         folder, _, name = path.rpartition("/")
-        return secrets.get(name) if folder == f"/api/v1/namespaces/{NAMESPACE}/secrets" else None
+        return others.get(path) or (secrets.get(name) if folder == f"/api/v1/namespaces/{NAMESPACE}/secrets" else None)
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -386,6 +394,26 @@ class Certificates(unittest.TestCase):
         made = self.upgrade({"annotations": {"cert-manager.io/issuer-name": "pinion-ca"}}, *CERT_MANAGER)
         self.check_by_others(made)
         self.assertIn("pinion-extender", made.names("Certificate"))
+
+
+class Kept(unittest.TestCase):
+    """What extenders write into."""
+    PATHS = {("Lease", "pinion-extender"): f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/pinion-extender",
+             ("ConfigMap", "pinion-profiles"): f"/api/v1/namespaces/{NAMESPACE}/configmaps/pinion-profiles"}
+
+    def made(self, annotations):
+        there = {path: {"apiVersion": "v1" if kind == "ConfigMap" else "coordination.k8s.io/v1", "kind": kind,
+                        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations}}
+                 for (kind, name), path in self.PATHS.items()}
+        with api_server({}, there) as options:
+            return set(objects(*preset("default-scheduler"), *options))
+
+    def test_goes_with_the_release(self):
+        self.assertLessEqual(set(self.PATHS), set(objects(*preset("default-scheduler"))))
+        self.assertLessEqual(set(self.PATHS), self.made({"meta.helm.sh/release-name": "pinion"}))
+
+    def test_that_they_have_made_themselves_is_left_to_them(self):
+        self.assertEqual(set(self.PATHS) & self.made({}), set())
 
 
 def notes(*arguments):

@@ -48,6 +48,13 @@ imagePullSecrets:
 {{- end -}}
 {{- end }}
 
+{{- /* Whether an object that extenders write into may be the release's: one that they have made before is not, and Helm would
+       refuse to take it over. */ -}}
+{{- define "pinion.mayOwn" -}}
+{{- $there := lookup .api .kind .root.Release.Namespace .name | default dict }}
+{{- if or (not $there) (eq .root.Release.Name (dig "metadata" "annotations" "meta.helm.sh/release-name" "" $there)) }}yes{{ end }}
+{{- end }}
+
 {{- /* What the scheduler calls, and what the extender's certificate carries. */ -}}
 {{- define "pinion.extenderName" -}}pinion-extender.{{ .Release.Namespace }}.svc{{- end }}
 {{- define "pinion.extenderHost" -}}
