@@ -4,21 +4,29 @@
 Needs root, what scripts/kube.sh --cluster, runtime.sh and package.sh --images make, and build/release has examples/elastic-wave.
 Each case says in its name what an operator sees. The cluster is up for the cases of a class, and down after them. The
 quickstart comes last, is executed line by line, and brings one up and down itself: unittest takes the classes by their names."""
+import copy
+import glob
 import json
 import os
 import re
-import shutil
 import subprocess
+import time
 import unittest
 
 import elastic
+import mpi
+import mpi_operator
 import service
+import version
 from lab import (DIR, IMAGE, KUBECTL, NAMESPACE, PINIONCTL, TOP, apply, cluster, cpus_of, cpus_of_pod, cpus_of_process, eventually,
                  extenders, get, kubectl, leaders, need_a_cluster, pid_in, planned, pod, prometheus, run, text_of, wait_ready)
+from virtual_cluster import VirtualCluster
 
 os.environ["PINION_PACKAGED"] = "yes"  # scripts/test.sh has built the images
 # Programs here have other names, and files lie elsewhere.
 OF_THE_NODE = ("--kubelet-config", f"{DIR}/conf/kubelet.yaml", "--containerd-config", f"{DIR}/c/config.toml")  # for doctor
+NODES = ("pinion-node", "pinion-node-2")
+EXTENDER = "10.96.0.77"  # the Service, of the leading one
 OF_THE_CLUSTER = ("--kubectl", KUBECTL[0], "--kubeconfig", f"{DIR}/admin.kubeconfig")  # for pinionctl
 
 
@@ -46,64 +54,29 @@ def errors_of_doctor(*arguments):
     return [one for one in said if one["severity"] == "error"], {one["id"] for one in said if one["severity"] == "good"}
 
 
-def hpcc_input(order, ranks):
-    """hpccinf.txt is read by position; Debian's example says what each line is."""
-    with open("/usr/share/doc/hpcc/examples/_hpccinf.txt") as file:
-        lines = file.read().splitlines()
-    for line, value in ((5, order), (7, 32), (10, 1), (11, ranks)):
-        lines[line] = str(value)
-    return "\n".join(lines) + "\n"
+def rank_job(name, ranks=1):
+    """Of workers that each need all that a node can give; an evicted one is made again without counting as a failure."""
+    return {"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": name, "annotations": {"pinion.dev/tasks": str(ranks), "pinion.dev/cpus-per-task": str(elastic.CPUS),
+                                                       "pinion.dev/memory-per-task": "32Mi"}},
+            "spec": {"completionMode": "Indexed", "parallelism": ranks, "completions": ranks,
+                     "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]},
+                     "template": {"spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [
+                         {"name": "rank", "image": IMAGE, "command": ["sleep", "3600"]}]}}}}
 
 
-class VirtualCluster:
-    """A release of its chart, with the home of all pods in a folder here."""
+def documented(begin):
+    """The example of docs/jobs.md that begins so, with an image that is there."""
+    with open(f"{TOP}/docs/jobs.md") as file:
+        example, = (block for block in re.findall(r"(?ms)^```yaml\n(.*?)^```$", file.read()) if block.startswith(begin))
+    return json.loads(kubectl("create", "--dry-run=client", "-o", "json", "-f", "-", stdin=example.replace("IMAGE", mpi.WAVE)))
 
-    def __init__(self, name, namespace, address):
-        self.name, self.namespace, self.address = name, namespace, address
-        self.home = f"{DIR}/home-{name}"
 
-    def install(self):
-        os.makedirs(self.home, exist_ok=True)
-        cluster("load", "build/package/out/pinion-slurm.tar")
-        image = get("daemonset/pinion-agent", "-n", NAMESPACE)["spec"]["template"]["spec"]["containers"][0]["image"]
-        cluster("helm", "upgrade", "--install", self.name, "deploy/chart/virtual-cluster", "--namespace", self.namespace,
-                "--create-namespace", "--set", f"image.tag={image.rpartition(':')[2]},image.pullPolicy=Never",
-                "--set", f"home.hostPath={self.home},controller.state.size=,controller.clusterIP={self.address}",
-                "--set", "controller.bridge.image=localhost/pinion/pause:1", "--wait", "--timeout", "2m")
-        self.eventually("a node", lambda: "idle" in self.run("sinfo", "--noheader", "--format=%T"))
-
-    def uninstall(self):
-        cluster("helm", "uninstall", self.name, "--namespace", self.namespace, "--wait")
-        kubectl("delete", "namespace", self.namespace)
-
-    def run(self, *command, check=True):
-        return kubectl("-n", self.namespace, "exec", f"deployment/{self.name}-login", "-c", "hpc", "--", *command, check=check)
-
-    def give_hpcc(self, ranks):
-        """The program, what it needs and its input, in the home of the chart's user, which is returned."""
-        run("scripts/deps.sh", "demo", limit=600)
-        home = f"{self.home}/hpc"
-        shutil.copy("/usr/bin/hpcc", home)
-        shutil.copy(os.path.realpath("/lib/x86_64-linux-gnu/libblas.so.3"), f"{home}/libblas.so.3")
-        with open(f"{home}/hpccinf.txt", "w") as file:
-            file.write(hpcc_input(order=200, ranks=ranks))
-        return home
-
-    def borrowed_cpus(self):
-        """As the agents count them."""
-        agents = get("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-agent")["items"]
-        metrics = "".join(run("curl", "-sf", f"http://{agent['status']['podIP']}:9464/metrics") for agent in agents)
-        found = re.findall(rf'(?m)^pinion_container_borrowed_cpus\{{.*namespace="{self.namespace}".*\}} (\d+)$', metrics)
-        return sum(map(int, found))
-
-    def eventually(self, what, holds, limit=90):
-        def logs():
-            return "\n".join(kubectl("-n", self.namespace, "logs", what, "--all-containers", "--tail=20", check=False)
-                             for what in (f"statefulset/{self.name}-controller", f"daemonset/{self.name}-node"))
-        try:
-            return eventually(limit, what, holds)
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{logs()}\n{self.run('scontrol', 'show', 'job', check=False)}") from None
+def cores_taken():
+    """By node, as its agent says."""
+    sockets = dict(zip(NODES, (f"{DIR}/pinion/agent.sock", f"{DIR}/second/pinion/agent.sock")))
+    return {node: cpus_of(json.loads(run(PINIONCTL, "node", "--json", "--agent", f"unix:{socket}"))["sets"]["exclusive"])
+            for node, socket in sockets.items()}
 
 
 class Quickstart(unittest.TestCase):
@@ -197,6 +170,62 @@ class Cluster(unittest.TestCase):
         self.assertIn(fence, ("leaf", "tree", "partition"))
         self.assertNotIn("context-switches", events)
         agent_with(["PERFMON", "DAC_OVERRIDE"])
+
+    def test_3b_each_path_of_the_agent_is_needed_for_what_the_document_says(self):
+        whole = get("daemonset/pinion-agent", "-n", NAMESPACE)["spec"]["template"]
+        of_agents = ("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-agent")
+
+        def agent_of(template):
+            """The name of the pod that is made of it."""
+            before = {one["metadata"]["name"] for one in get(*of_agents)["items"]}
+            kubectl("-n", NAMESPACE, "patch", "daemonset", "pinion-agent", "--type=json", "-p", json.dumps(
+                [{"op": "replace", "path": "/spec/template", "value": template}]))
+            return eventually(60, "another agent", lambda: {one["metadata"]["name"] for one in get(*of_agents)["items"]} - before).pop()
+
+        def without(*volumes, change=lambda spec: None):
+            template = copy.deepcopy(whole)
+            spec = template["spec"]
+            change(spec)
+            for owner, key in ((spec, "volumes"), (spec["containers"][0], "volumeMounts")):
+                owner[key] = [one for one in owner[key] if one["name"] not in volumes]
+            return agent_of(template)
+
+        def says(name, text):
+            eventually(60, f"{name} says {text}", lambda: text in kubectl("-n", NAMESPACE, "logs", name, check=False))
+
+        def devices_of(name):
+            kubectl("-n", NAMESPACE, "wait", "--for=condition=Ready", f"pod/{name}", "--timeout=60s")
+            node = json.loads(run(PINIONCTL, "node", "--json", "--agent", f"unix:{DIR}/pinion/agent.sock"))
+            self.assertEqual(node["name"], name)
+            return {one["name"] for one in node["machine"]["devices"] if one["kind"] == "network"}
+
+        def as_another_user(spec):
+            spec["containers"][0]["securityContext"]["runAsUser"] = 65532
+
+        def waits_in_queues(name):
+            kubectl("-n", NAMESPACE, "wait", "--for=condition=Ready", f"pod/{name}", "--timeout=60s")
+            address = get(f"pod/{name}", "-n", NAMESPACE)["status"]["podIP"]
+            metrics = eventually(30, "the rank is counted", lambda: [line for line in run(
+                "curl", "-sf", f"http://{address}:9464/metrics", check=False).splitlines()
+                if 'pod="counted"' in line and "page_faults_total" in line] and run("curl", "-sf", f"http://{address}:9464/metrics"))
+            return 'pinion_container_run_queue_wait_seconds_total{namespace="default",pod="counted"' in metrics
+
+        on_pci = {path.split("/")[4] for path in glob.glob("/sys/class/net/*/device") if "/pci" in os.path.realpath(path)}
+        try:
+            name = without("nri")
+            says(name, "no connection to the runtime")
+            self.assertFalse(get(f"pod/{name}", "-n", NAMESPACE)["status"]["containerStatuses"][0]["ready"])
+            says(without("cgroup"), '"fence":"runtime"')
+            says(without("state"), "pinion-agent: make state directory /run/pinion: Read-only file system")
+            says(without(change=as_another_user), "Permission denied")
+            apply(pod("counted", cpu=1))
+            wait_ready("counted", 90)
+            self.assertFalse(waits_in_queues(without(change=lambda spec: spec.pop("hostPID"))))
+            self.assertEqual(devices_of(without("devices", "class")) & on_pci, set(), "they are their PCI addresses alone")
+        finally:
+            name = agent_of(whole)
+        self.assertEqual(on_pci - devices_of(name), set())
+        self.assertTrue(waits_in_queues(name))
 
     def test_4_a_rollout_of_the_extender_ends(self):
         before = set(extenders())
@@ -456,15 +485,13 @@ until [ -e go-on ]; do sleep 0.1; done
         cluster("helm", "uninstall", "pinion", "--namespace", NAMESPACE, "--wait")
         kinds = ("clusterroles,clusterrolebindings,mutatingwebhookconfigurations,deployments,daemonsets,services,configmaps,secrets,"
                  "roles,rolebindings,serviceaccounts,leases,poddisruptionbudgets,networkpolicies")
-        left = get(kinds, "-A", "-l", "app.kubernetes.io/part-of=pinion")["items"]
-        self.assertEqual([f"{one['kind']} {one['metadata']['name']}" for one in left], [])
-        # What the extender has made itself has no label: docs/operate.md, "Uninstall". Profiles are there if jobs ran long enough.
+        # The Secrets that the extender has made go with its account, a moment later.
+        eventually(60, "nothing of it is left", lambda: not get(kinds, "-A", "-l", "app.kubernetes.io/part-of=pinion")["items"])
+        # What the extender has made itself need not have a label.
         left = {f"{one['kind']} {one['metadata']['name']}" for one in get(kinds, "-n", NAMESPACE)["items"]
                 if one["metadata"]["name"] not in ("kube-root-ca.crt", "default")  # every namespace's
                 and one["kind"] not in ("ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration")}
-        self.assertEqual(left - {"ConfigMap pinion-profiles"}, {"Lease pinion-extender"})
-        for what in ("lease/pinion-extender", "configmap/pinion-profiles"):
-            kubectl("-n", NAMESPACE, "delete", what, "--ignore-not-found")
+        self.assertEqual(left, set())
         node = get("node/pinion-node")
         self.assertNotIn("pinion.dev", json.dumps([node["metadata"].get("labels"), node["spec"].get("taints")]))
         apply(pod("life-goes-on"))
@@ -476,7 +503,7 @@ until [ -e go-on ]; do sleep 0.1; done
 
 
 class OnTwoNodes(unittest.TestCase):
-    """Jobs of docs/elastic.md and docs/virtual-clusters.md, on two nodes that have CPUs for one worker each."""
+    """Nodes that are drained, another version, and jobs of several nodes, on two that have CPUs for one large worker each."""
 
     @classmethod
     def setUpClass(cls):
@@ -484,14 +511,23 @@ class OnTwoNodes(unittest.TestCase):
         cluster("up", "--bare", limit=300)
         cluster("install", "-f", "deploy/chart/pinion/presets/default-scheduler.yaml", "--set", "extender.config.elastic=elastic")
         cluster("add-node")
-        elastic.load_wave()
+        mpi.load_image()
         eventually(60, "each node has an agent", lambda: get(
             "daemonset/pinion-agent", "-n", NAMESPACE)["status"].get("numberReady") == 2)
+
+    def setUp(self):
+        self.no_cores_are_taken()
+
+    def tearDown(self):
+        kubectl("delete", "job,pod", "--all", "--grace-period=0", "--force", "--wait=true", check=False)
+
+    def no_cores_are_taken(self):
+        eventually(60, "no cores are taken", lambda: not any(cores_taken().values()))
 
     def jobs(self, *arguments):
         """pinionctl's table; nothing while nobody leads."""
         tls = (f"--{option}={DIR}/conf/pinion/{file}" for option, file in (("ca", "ca.crt"), ("cert", "tls.crt"), ("key", "tls.key")))
-        return run(PINIONCTL, "jobs", "--extender=https://10.96.0.77:10271", *tls, *arguments, check=False)
+        return run(PINIONCTL, "jobs", f"--extender=https://{EXTENDER}:10271", *tls, *arguments, check=False)
 
     def shown(self, name):
         rows = json.loads(self.jobs("--json") or "[]")
@@ -531,12 +567,12 @@ class OnTwoNodes(unittest.TestCase):
     def assert_computes(self, workers):
         """With a rank in each, on its CPUs."""
         def runs():
-            now = elastic.progress()
+            now = mpi.progress("run")
             return now if now and now[1] == len(workers) else None
         steps, _ = eventually(120, "all ranks run", runs)
         eventually(30, "they go on", lambda: (runs() or (0,))[0] > steps)
         for uid, _, _, cpus in workers.values():
-            self.assertEqual([cpus_of_process(pid) for pid in elastic.ranks_of(uid)], [cpus])
+            self.assertEqual([cpus_of_process(pid) for pid in mpi.ranks_of(uid)], [cpus])
 
     def test_an_mpi_job_makes_room_for_another_and_grows_back(self):
         apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "wave"},
@@ -587,11 +623,165 @@ class OnTwoNodes(unittest.TestCase):
         kubectl("delete", "job", "wave")
         eventually(60, "its pods have gone, and its ConfigMap", lambda: "" == kubectl(
             "get", "pods", "-l", "job-name=wave") + kubectl("get", "configmap", "wave-elastic", "--ignore-not-found"))
-        left = elastic.checkpoint(f"{elastic.FOLDER}/run")
+        left = mpi.checkpoint("run")
         steps = int.from_bytes(left[:8], "little")
         self.assertGreater(steps, 0)
-        self.assertEqual(elastic.undisturbed(steps), left, "not what a run without any rescale comes to")
+        self.assertEqual(mpi.undisturbed(steps), left, "not what a run without any rescale comes to")
 
+    def drain(self, node):
+        """As docs/operate.md says. Meanwhile one extender, at least, is there for all who ask."""
+        self.addCleanup(kubectl, "uncordon", node)
+        least = 2
+        with subprocess.Popen([*KUBECTL, "drain", node, "--ignore-daemonsets", "--timeout=150s"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True) as drain:
+            while drain.poll() is None:
+                least = min(least, get("deployment/pinion-extender", "-n", NAMESPACE)["status"].get("availableReplicas", 0))
+            self.assertEqual(drain.returncode, 0, drain.stdout.read())
+        self.assertGreaterEqual(least, 1)
+        version.wait_for_rollouts()
+        eventually(30, "one leads", lambda: len(leaders()) == 1)
+        stayed = get("pods", "-A", f"--field-selector=spec.nodeName={node}")["items"]
+        self.assertEqual({one["metadata"]["ownerReferences"][0]["kind"] for one in stayed}, {"DaemonSet"})
+
+    def ranks_on(self, nodes, job):
+        """By node the name of the job's pod there, its first process and its CPUs, as soon as each has one, where it was planned."""
+        def ready():
+            found = {one["spec"].get("nodeName"): one["metadata"]["name"] for one in get("pods", "-l", f"job-name={job}")["items"]
+                     if "deletionTimestamp" not in one["metadata"] and all(
+                         container["ready"] for container in one["status"].get("containerStatuses", [{"ready": False}]))}
+            return found if set(found) == set(nodes) else None
+        ranks = {}
+        for node, name in eventually(90, f"{job} runs on {nodes} alone", ready).items():
+            pid = pid_in(name)
+            ranks[node] = name, pid, cpus_of_process(pid)
+            self.assertEqual(ranks[node][2], planned(name))
+            self.assertEqual(len(ranks[node][2]), elastic.CPUS)
+        return ranks
+
+    def test_each_node_in_turn_is_drained_and_its_rank_goes_to_the_other(self):
+        kubectl("cordon", NODES[1])
+        apply(rank_job("moves"))
+        self.ranks_on(NODES[:1], "moves")
+        kubectl("uncordon", NODES[1])
+        for node, other in (NODES, NODES[::-1]):
+            self.drain(node)
+            moved = self.ranks_on([other], "moves")
+            eventually(30, "the agents know it", lambda: cores_taken() == {node: set(), other: moved[other][2]})
+            # There is no room on the other one.
+            apply(pod("waits", cpu=elastic.CPUS))
+            kubectl("wait", "--for=condition=PodScheduled=False", "pod/waits", "--timeout=30s")
+            kubectl("uncordon", node)
+            wait_ready("waits", 60)
+            self.assertEqual(get("pod/waits")["spec"]["nodeName"], node)
+            self.assertEqual(cpus_of_pod("waits"), planned("waits"))
+            self.assertEqual(self.ranks_on([other], "moves"), moved)
+            kubectl("delete", "pod", "waits")
+            eventually(30, "its cores are free", lambda: cores_taken()[node] == set())
+
+    def test_a_gang_gets_back_the_rank_that_a_drain_has_taken_from_it(self):
+        apply(rank_job("gang", ranks=2))
+        ranks = self.ranks_on(NODES, "gang")
+        for node, other in (NODES, NODES[::-1]):
+            self.drain(node)
+            waits = eventually(60, "its controller has made it again, and it waits", lambda: [
+                one["metadata"]["name"] for one in get("pods", "-l", "job-name=gang", "--field-selector=spec.nodeName=")["items"]])
+            kubectl("wait", "--for=condition=PodScheduled=False", f"pod/{waits[0]}", "--timeout=30s")
+            eventually(30, "the agents know it", lambda: cores_taken() == {node: set(), other: ranks[other][2]})
+            kubectl("uncordon", node)
+            now = self.ranks_on(NODES, "gang")
+            self.assertEqual(now[other], ranks[other], "who was not evicted keeps process and cores")
+            ranks = now
+
+    def test_an_upgrade_to_another_version_and_its_rollback_leave_ranks_where_they_are(self):
+        ours, former = version.ours(), version.former()
+        self.addCleanup(ours.install)
+        former.install()
+        self.assertEqual(version.running(), {former.tag})
+        kubectl("cordon", NODES[1])
+        apply(rank_job("stays"))
+        (name, pid, cores), = self.ranks_on(NODES[:1], "stays").values()
+        kubectl("uncordon", NODES[1])
+        watch, churn = version.Watch(pid), version.Churn()
+        self.addCleanup(watch.stop)
+        apply(churn.job())
+        eventually(60, "others come and go", lambda: len(churn.ran()) > 1)
+
+        def roll_back():
+            cluster("helm", "rollback", "pinion", "--namespace", NAMESPACE)
+            version.wait_for_rollouts()
+        for change, tag in ((ours.upgrade, ours.tag), (roll_back, former.tag)):
+            began = time.time()
+            change()
+            ended = time.time()
+            eventually(30, "all of the others have gone", lambda: version.running() == {tag})
+            eventually(60, "pods that were made meanwhile have had their cores", lambda: churn.ran_of(began, ended))
+        self.assertEqual(churn.faults(), [])
+        self.assertEqual(watch.stop(), {frozenset(cores)})
+        self.assertEqual(pid_in(name), pid)
+
+    def assert_computes_to_its_end(self, run, pods, job, tasks, hosts):
+        """With as many ranks in each of two pods, on the CPUs that were planned for it, until the program is told to stop."""
+        eventually(150, "all ranks run", lambda: (mpi.progress(run) or (0, 0))[1] == tasks)
+        self.assertEqual(kubectl("exec", f"job/{job}", "--", "sh", "-c", mpi.HOSTFILE),
+                         "".join(f"{host} slots={tasks // 2}\n" for host in hosts))
+        workers = [one for one in get("pods", "-l", pods)["items"] if planned(one["metadata"]["name"])]
+        names = {one["metadata"]["name"] for one in workers}
+        cores = {one["spec"]["nodeName"]: planned(one["metadata"]["name"]) for one in workers}
+        self.assertEqual([len(each) for each in cores.values()], [elastic.CPUS] * 2)
+        for one in workers:
+            ranks = mpi.ranks_of(one["metadata"]["uid"])
+            self.assertEqual([cpus_of_process(pid) for pid in ranks], [cores[one["spec"]["nodeName"]]] * (tasks // 2))
+        self.assertEqual(cores_taken(), cores)
+        switches = f'pinion_container_context_switches_total{{namespace="default",pod=~"{"|".join(names)}"}}'
+        eventually(60, "Prometheus has what was counted", lambda: {
+            labels["pod"] for labels, value in prometheus(switches) if value > 0} == names)
+        open(f"{mpi.FOLDER}/{run}/stop", "w").close()
+
+    def assert_result(self, run):
+        left = mpi.checkpoint(run)
+        steps = int.from_bytes(left[:8], "little")
+        self.assertGreater(steps, 0)
+        self.assertEqual(mpi.undisturbed(steps), left, "not what one process comes to")
+
+    def test_an_indexed_job_of_an_mpi_program_runs_to_its_end_where_it_was_planned(self):
+        tasks, job = 2 * elastic.CPUS, documented("apiVersion: batch/v1\nkind: Job\n")
+        job["metadata"]["annotations"] |= {"pinion.dev/tasks": str(tasks), "pinion.dev/cpus-per-task": "1",
+                                           "pinion.dev/memory-per-task": "256Mi"}
+        job["spec"]["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
+        spec = job["spec"]["template"]["spec"]
+        solver = " ".join(mpi.solver("indexed"))
+        spec["containers"][0]["command"] = ["sh", "-c", f'[ $JOB_COMPLETION_INDEX = 0 ] || exec sshd; exec mpirun {solver}']
+        mpi.give_shared(spec)
+        mpi.give_environment(spec, mpi.ENVIRONMENT)
+        apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "wind"},
+               "spec": {"clusterIP": "None", "selector": {"job-name": "wind"}}}, job)
+        self.addCleanup(kubectl, "delete", "service", "wind")
+        self.assert_computes_to_its_end("indexed", "job-name=wind", "wind", tasks, ("wind-0.wind", "wind-1.wind"))
+        kubectl("wait", "--for=condition=Complete", "job/wind", "--timeout=60s")
+        self.no_cores_are_taken()
+        self.assert_result("indexed")
+
+    def test_an_mpijob_of_a_stand_in_for_its_operator_runs_to_its_end_where_it_was_planned(self):
+        self.addCleanup(kubectl, "delete", "mpijob", "wind", "--cascade=foreground", check=False)
+        operator = mpi_operator.Operator()
+        self.addCleanup(operator.stop)
+        tasks, job = 2 * elastic.CPUS, documented("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n")
+        job["metadata"]["annotations"] |= {"pinion.dev/tasks": str(tasks), "pinion.dev/memory-per-task": "256Mi"}
+        job["spec"]["runPolicy"] = {"cleanPodPolicy": "Running"}
+        launcher, worker = (job["spec"]["mpiReplicaSpecs"][role]["template"]["spec"] for role in ("Launcher", "Worker"))
+        launcher["containers"][0]["command"] = ["mpirun", "-n", str(tasks), *mpi.solver("mpijob")]
+        mpi.give_environment(launcher, {**mpi.AS_ROOT, "OMPI_MCA_hwloc_base_binding_policy": "none"})
+        mpi.give_shared(launcher)
+        mpi.give_shared(worker)
+        apply(job)
+        cut = get("mpijob/wind")["spec"]
+        self.assertEqual((cut["mpiReplicaSpecs"]["Worker"]["replicas"], cut["slotsPerWorker"]), (2, elastic.CPUS))
+        self.assert_computes_to_its_end("mpijob", "training.kubeflow.org/job-name=wind", "wind-launcher", tasks,
+                                        ("wind-worker-0.wind.default.svc", "wind-worker-1.wind.default.svc"))
+        kubectl("wait", "--for=condition=Succeeded", "mpijob/wind", "--timeout=60s")
+        self.no_cores_are_taken()
+        self.assert_result("mpijob")
+        operator.stop()
 
     def test_an_mpi_job_of_a_virtual_cluster_runs_on_lent_cores_of_two_nodes(self):
         wind = VirtualCluster("wind", "hpc", "10.96.0.88")
@@ -620,6 +810,49 @@ until [ -e go-on ]; do sleep 0.1; done
                          "of srun's tasks and of mpirun's")
         open(f"{home}/go-on", "w").close()
         wind.eventually("all is over", lambda: wind.run("squeue", "-h") == "" and wind.borrowed_cpus() == 0)
+
+
+class Kustomize(unittest.TestCase):
+    """deploy/base, with an overlay that sets the images' tag, and where folders and the extender's Service are on this cluster."""
+
+    def test_the_base_makes_its_certificates_and_ranks_are_pinned(self):
+        self.addCleanup(cluster, "down")
+        cluster("up", "--bare", limit=300)
+        ours = version.ours()
+        cluster("load", *ours.images)
+        overlay = f"{DIR}/overlay"
+        os.makedirs(overlay)
+        folders = {"nri": f"{DIR}/nri", "kubelet": f"{DIR}/kubelet", "state": f"{DIR}/pinion"}
+        agent = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "pinion-agent", "namespace": NAMESPACE},
+                 "spec": {"template": {"spec": {"volumes": [
+                     {"name": name, "hostPath": {"path": path}} for name, path in folders.items()]}}}}
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "pinion-extender", "namespace": NAMESPACE},
+                   "spec": {"clusterIP": EXTENDER}}
+        with open(f"{overlay}/kustomization.yaml", "w") as file:
+            json.dump({"resources": [os.path.relpath(f"{TOP}/deploy/base", overlay)],
+                       "images": [{"name": f"localhost/pinion/{program}", "newTag": ours.tag} for program in version.PROGRAMS],
+                       "patches": [{"patch": json.dumps(one)} for one in (agent, service)]}, file)
+        kubectl("apply", "-k", overlay)
+        version.wait_for_rollouts()
+        cluster("adopt-scheduler")
+        # It runs outside of pods, where no names of Services are known.
+        with open(f"{DIR}/conf/scheduler.yaml") as file:
+            text = file.read().replace("urlPrefix: https://pinion-extender.pinion-system.svc:", f"urlPrefix: https://{EXTENDER}:")
+        with open(f"{DIR}/conf/scheduler.yaml", "w") as file:
+            file.write(text)
+        cluster("restart", "scheduler")
+        apply(pod("rank", cpu=1), pod("beside"))
+        wait_ready("rank")
+        wait_ready("beside")
+        core = cpus_of_pod("rank")
+        self.assertEqual(core, planned("rank"))
+        self.assertEqual(len(core - {0}), 1, "CPU 0 is reserved")
+        self.assertEqual(cpus_of_pod("beside") & core, set())
+        kubectl("delete", "pod", "rank", "beside")
+        kubectl("delete", "-k", overlay, "--wait")
+        left = get("clusterroles,clusterrolebindings,mutatingwebhookconfigurations", "-l", "app.kubernetes.io/part-of=pinion")["items"]
+        self.assertEqual([one["metadata"]["name"] for one in left], [])
+        self.assertEqual(kubectl("get", "namespace", NAMESPACE, "--ignore-not-found"), "")
 
 
 class Migration(unittest.TestCase):

@@ -158,7 +158,7 @@ def cpus_of_pod(name):
 
 
 def planned(name):
-    text = get(f"pod/{name}")["metadata"]["annotations"].get("pinion.dev/planned", "")
+    text = get(f"pod/{name}")["metadata"].get("annotations", {}).get("pinion.dev/planned", "")
     return cpus_of(text.partition("=")[2]) if text else None
 
 
