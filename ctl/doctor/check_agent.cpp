@@ -101,7 +101,8 @@ Findings check_perf(const PerfFacts& perf, const AgentFacts& agent) {
   const std::string id = "perf";
   const std::string advice =
       "give the agent CAP_PERFMON (the chart and the unit file do), and let its seccomp profile "
-      "pass perf_event_open; or lower the sysctl kernel.perf_event_paranoid to 0";
+      "pass perf_event_open; or lower the sysctl kernel.perf_event_paranoid to 0. On Debian, 3 "
+      "takes no CAP_PERFMON: set 2";
   const std::string level =
       perf.paranoid ? " (perf_event_paranoid is " + std::to_string(*perf.paranoid) + ")" : "";
   if (agent.snapshot) {

@@ -6,11 +6,16 @@
 namespace pinion::metrics::perf {
 namespace {
 
+constexpr int kKernelsMost = 2;  // distributions add to these
+
 std::string help_for_permission(std::optional<int> paranoid) {
   const std::string level = paranoid ? std::to_string(*paranoid) : "not readable";
   return "counting by cgroup needs CAP_PERFMON (before Linux 5.8 CAP_SYS_ADMIN) or "
          "kernel.perf_event_paranoid of 0 or less, which is " +
-         level + "; a seccomp profile without perf_event_open looks the same";
+         level +
+         (paranoid > kKernelsMost ? ", and above 2, as on Debian, CAP_PERFMON is not enough: set 2"
+                                  : "") +
+         "; a seccomp profile without perf_event_open looks the same";
 }
 
 }  // namespace

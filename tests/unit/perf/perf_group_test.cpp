@@ -87,7 +87,7 @@ TEST_P(PerfGroupRefused, AllOrNothing) {
 INSTANTIATE_TEST_SUITE_P(
     Errors, PerfGroupRefused,
     testing::Values(GroupCase{"not_permitted", EACCES, Errc::kDenied,
-                              "perf_event_paranoid of 0 or less, which is 4"},
+                              "perf_event_paranoid of 0 or less, which is 4, and above 2"},
                     GroupCase{"seccomp", EPERM, Errc::kDenied, "seccomp"},
                     GroupCase{"no_descriptor", EMFILE, Errc::kExhausted, "LimitNOFILE"},
                     GroupCase{"none_on_the_machine", ENFILE, Errc::kExhausted, "fs.file-max"},
