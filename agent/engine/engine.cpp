@@ -262,9 +262,20 @@ void Engine::assign(Member& member, const topology::Request& request, const Deci
   if (decision.why.met > decision.why.asked) ++counters_.preferred_not_met;
 }
 
+// Whether the update of another one of its pod would give back what was kept under its name: that
+// is not kept() once it runs.
+bool Engine::is_kept_before(const Member& member) const {
+  const PodRecord& pod = state_.pods.find(member.pod_id)->second;
+  return std::any_of(pod.members.begin(), pod.members.end(), [&](const Member* other) {
+    return other->pending &&
+           std::any_of(other->pending->kept_before.begin(), other->pending->kept_before.end(),
+                       [&](const auto& one) { return one.name == member.name; });
+  });
+}
+
 void Engine::run_on(Member& member, Kept cores) {
   member.role = Role::kExclusive;
-  if (!member.started()) state_.note_unstarted_change();
+  if (!member.started() || is_kept_before(member)) state_.note_unstarted_change();
   count_memory(member);
   member.request = std::move(cores.request);
   member.own = std::move(cores.own);

@@ -168,6 +168,7 @@ class Engine {
   void count_again(Member& member, Bytes others);
   void assign(Member& member, const topology::Request& request, const topology::Decision& decision);
   void run_on(Member& member, Kept cores);
+  [[nodiscard]] bool is_kept_before(const Member& member) const;
   void note_start(Member& member, Life life);
   // The member runs on cores of its own no longer; the caller sees to its claim.
   void leave_cores(Member& member, Role role);

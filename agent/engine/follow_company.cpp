@@ -159,7 +159,11 @@ void Engine::follow_company(const Company& before, std::string_view starting,
     if (was != before.guests.end() && was->second == cores) continue;
     Member& member = *state_.find(id);
     note_guest(member);
-    look_at(member);
+    if (id == starting) {  // it may have joined after its start was seen to
+      fence_->starting(state_, member);
+    } else {
+      look_at(member);
+    }
   }
 }
 

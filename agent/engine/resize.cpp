@@ -139,7 +139,7 @@ std::optional<std::string> Engine::agree(Member& member, const Resources& after,
   if (member.role == Role::kExclusive) pending.claim = *state_.ledger.find(member.claim);
   const bool kept_changed = state_.kept_revision() != revision;
   if (member.resources == before.resources && member.role == before.role &&
-      pending.claim == pending.claim_before && !kept_changed) {
+      member.of_pod == before.of_pod && pending.claim == pending.claim_before && !kept_changed) {
     member.said_of_resizes.clear();
     return std::nullopt;
   }

@@ -261,7 +261,7 @@ struct State {
   void note_loans_change() { ++kept_revision_; }
   // Grows with each change of what a pod keeps or lends, also where the same event takes it back.
   [[nodiscard]] std::uint64_t kept_revision() const { return kept_revision_; }
-  // What a container has that has not started changes, or it starts.
+  // What a container has that has not started changes, or it starts; or what was kept runs.
   void note_unstarted_change() { ++unstarted_revision_; }
   // Grows with each of these changes: mostly a container is made and starts a moment later.
   [[nodiscard]] std::uint64_t unstarted_revision() const { return unstarted_revision_; }

@@ -29,6 +29,12 @@ Cpuset recorded(const Container& container) {
   return {.cpus = record ? *record : CpuSet(), .mems = mems ? *mems : NodeSet()};
 }
 
+// Only we take the quota of a Guaranteed container away, in its record where it has cores of its
+// own.
+bool has_no_quota(const Member& member, const Container& container) {
+  return member.qos == Qos::kGuaranteed && container.resources.quota.value_or(0) < 0;
+}
+
 // Where the container runs now, by its file or else by the runtime's record.
 Cpuset runs_on(const Container& container, const std::map<std::string, Applied>& files) {
   if (const auto file = files.find(container.id); file != files.end()) {
@@ -80,11 +86,11 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
   if (const auto file = event.files.find(container.id); file != event.files.end()) {
     member.applied = file->second;
   }
-  // Only we take the quota of a Guaranteed container away: before a restart of the agent.
-  const bool lifted = member.qos == Qos::kGuaranteed && container.resources.quota.value_or(0) < 0;
-  // And of one that borrows, whose loan may have ended meanwhile.
+  // Its quota was taken away before a restart of the agent.
+  const bool lifted = has_no_quota(member, container);
+  // And that of one that borrows, whose loan may have ended meanwhile.
   const bool borrowing = member.qos == Qos::kGuaranteed && member.lending.borrows;
-  // And of one that ran with its pod.
+  // And that of one that ran with its pod.
   const PodRecord& pod = state_.pods.find(member.pod_id)->second;
   const auto milli = milli_cpus(member.resources);
   const bool sharing = member.qos == Qos::kGuaranteed && pod.shares && pod.members.size() > 1 &&
@@ -162,10 +168,11 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     Entitlement entitlement;
     Cpuset seen;                          // where it is
     Cpuset record;                        // where the runtime's record has it
+    bool limited = false;                 // whether that has a quota
     std::optional<KeptCores> saved = {};  // of a lender: `seen`, whatever its file says
     bool unproven = false;  // of a lender: `seen` is its record, and its file is another
     bool yields = false;    // to others of its pod
-    std::tuple<bool, bool, bool, bool, bool, bool> doubt = {};
+    std::tuple<bool, bool, bool, bool, bool, bool, bool> doubt = {};
   };
   std::vector<Candidate> candidates;
   std::set<std::string> shared;  // where containers run that hold nothing
@@ -192,8 +199,8 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     const Cpuset seen = runs_on(container, event.files);
     if (entitlement.kind == Entitlement::Kind::kExclusive) {
       entitlement.request.id = member.claim;
-      candidates.push_back(
-          {&member, pod->second, std::move(entitlement), seen, recorded(container)});
+      candidates.push_back({&member, pod->second, std::move(entitlement), seen, recorded(container),
+                            !has_no_quota(member, container)});
     } else {
       if (member.role == Role::kWaiting) member.trouble.clear();
       member.role = Role::kShared;
@@ -201,6 +208,18 @@ void Engine::on(const Synchronize& event, Effects& effects) {
       member.shared_why = std::move(entitlement.text);
       count_memory(member);
       if (member.started()) shared.insert(seen.cpus.to_string());  // else its record is an old pool
+    }
+  }
+
+  // The record of one that has not started may be of a time before it had what was saved of it.
+  for (Candidate& candidate : candidates) {
+    const Member& member = *candidate.member;
+    if (member.started()) continue;
+    for (const KeptCores& saved : saved_) {
+      const bool its = saved.pod_id == member.pod_id && saved.container == member.name &&
+                       saved.count == candidate.entitlement.request.cpus;
+      if (its && saved.cpus != candidate.seen.cpus)
+        candidate.seen = {.cpus = saved.cpus, .mems = {}};
     }
   }
 
@@ -229,6 +248,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
 
   // The surest first: those that run before those only created, whose record is old by now, and
   // last those that stand exactly where a shared container stands, because they found no cores.
+  // Where such are as many CPUs as one of them wants, the quota tells them from the others.
   // One that stands where others of its pod do, and elsewhere too, or states all of its pod's CPUs
   // where others state their own, may share cores with its pod: those come before it.
   // Where memory is bound, it comes before what others may use.
@@ -245,8 +265,13 @@ void Engine::on(const Synchronize& event, Effects& effects) {
                                   !is_all_of(record, other.entitlement.request.cpus);
           return covers || states_all;
         });
-    candidate.doubt = {among_shared,     candidate.unproven,          !candidate.member->started(),
-                       candidate.yields, candidate.saved.has_value(), !bound};
+    candidate.doubt = {among_shared,
+                       candidate.unproven,
+                       !candidate.member->started(),
+                       candidate.limited && !bound,
+                       candidate.yields,
+                       candidate.saved.has_value(),
+                       !bound};
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });

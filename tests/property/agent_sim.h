@@ -103,6 +103,7 @@ class Sim {
   [[nodiscard]] bool may_share(const SimContainer& one, const SimContainer& other) const;
   [[nodiscard]] bool shares(const Id& id) const;
   [[nodiscard]] bool is_replaced(const engine::Member& member) const;
+  [[nodiscard]] bool passes_for_rank(const SimContainer& sim, bool quota_tells) const;
   [[nodiscard]] bool has_host(const engine::Member& guest) const;
   [[nodiscard]] bool knows_pod(const engine::Pod& pod) const;
   [[nodiscard]] bool states_all(const engine::Member& member) const;

@@ -176,6 +176,7 @@ void Sim::create(const engine::Pod& pod, const std::string& name) {
   }
   container.resources.cpus = effects.reply.own->cpus.to_string();
   container.resources.mems = effects.reply.own->mems.to_string();
+  if (effects.reply.own_quota) container.resources.quota = effects.reply.own_quota;
   SimContainer sim{pod, container, Phase::kCreated, container.resources.cpus, {}, false};
   containers_.emplace(container.id, sim);
 }
@@ -226,6 +227,7 @@ void Sim::update(SimContainer& sim, const engine::Pod& told) {
   sim.update = policy::merge(sim.container.resources, wanted);
   sim.update->cpus = effects.reply.own->cpus.to_string();
   if (!effects.reply.own->mems.empty()) sim.update->mems = effects.reply.own->mems.to_string();
+  if (effects.reply.own_quota) sim.update->quota = effects.reply.own_quota;
   apply(effects.reply.updates);
   const int way = options_.mistell ? 9 : roll(10);  // one fault of the runtime at a time
   if (way < 2) {  // it, or another plugin, refuses, and tells nobody
@@ -298,6 +300,20 @@ bool Sim::has_host(const Member& guest) const {
   const auto& members = engine_.state().members_of(guest.pod_id);
   return std::any_of(members.begin(), members.end(),
                      [&](const Member* one) { return has_company(engine_.state(), *one); });
+}
+
+// Its file has as many CPUs as it would have for itself, and nothing tells that these are not its
+// own. Having a quota does, where those with cores of their own have none; but memory that is bound
+// goes before that.
+bool Sim::passes_for_rank(const SimContainer& sim, bool quota_tells) const {
+  const auto& resources = sim.container.resources;
+  const auto entitlement =
+      policy::entitlement_of(sim.pod, sim.container.name, resources, options_.settings.defaults);
+  const topology::Request& request = entitlement.request;
+  const bool bound = request.memory_policy == topology::MemoryPolicy::kBind;
+  const bool limited = resources.quota.value_or(0) > 0;
+  return entitlement.kind == policy::Entitlement::Kind::kExclusive &&
+         request.cpus == sim.file.cpus.count() && !(quota_tells && limited && !bound);
 }
 
 // All of the pod's containers are as the agent knows them, and where it wants them.
@@ -465,12 +481,17 @@ void Sim::restart_agent() {
     before[id] = loan->second.cpus;
     ++done_["loans over a restart"];
   }
+  const bool quota_tells = std::none_of(before.begin(), before.end(), [&](const auto& entry) {
+    return engine_.state().find(entry.first)->role == Role::kExclusive &&
+           containers_.at(entry.first).container.resources.quota.value_or(0) > 0;
+  });
   bool clean = true;  // no other file can be taken for a rank's
   for (const auto& [id, sim] : containers_) {
     if (sim.phase != Phase::kRunning || before.contains(id)) continue;
-    // One that found no cores may stand on as many as it wants, all that the ranks have left.
+    // One that found no cores, or is beyond its pod, may stand on as many as it wants, all that the
+    // ranks have left.
+    clean = clean && !has_live_namesake(sim) && !passes_for_rank(sim, quota_tells);
     const Member* member = engine_.state().find(id);
-    clean = clean && (member == nullptr || member->trouble.empty()) && !has_live_namesake(sim);
     // A rank whose file somebody changed is taken to be where that says, in force or not.
     const bool holds = known(sim) == nullptr || member->role == Role::kExclusive;
     const CpuSet due = member == nullptr ? CpuSet() : borrowed(engine_.state(), *member);

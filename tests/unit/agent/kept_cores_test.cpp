@@ -70,6 +70,31 @@ TEST_P(BothFences, AContainerThatNeverStartedKeepsItsCoresThoughTheAgentWasResta
   EXPECT_TRUE(node.engine.kept().empty());
 }
 
+// They have them beyond what the sandbox tells, as the pod has grown; the record of one is older.
+TEST_P(BothFences, ThoseThatHaveNotStartedHaveTheirCoresAgainThoughTheAgentWasRestarted) {
+  for (const char* record : {"0-5", "4-5"}) {
+    SCOPED_TRACE(record);
+    Driver node(laptop(), GetParam());
+    Pod pod = whole_pod("p", 2);
+    pod.pid = 1;
+    const Unit a = part(pod, "a", 2);
+    const Unit b = part(pod, "b", 2);
+    const Unit runs = part(pod, "runs", 2);
+    Synchronize list = all_running({a, b, runs});
+    for (const std::size_t one : {0U, 1U}) list.containers[one].state = ContainerState::kCreated;
+    list.containers[0].resources.cpus = record;
+    list.containers[1].resources.cpus = "2-3";
+    list.files[runs.id()] = Applied{.cpus = cpus("0-3"), .mems = {}};
+    node.engine.restore({{.pod_id = pod.id, .container = "a", .cpus = cpus("0-1"), .count = 2},
+                         {.pod_id = pod.id, .container = "b", .cpus = cpus("2-3"), .count = 2}});
+    EXPECT_EQ(node.handle(list).fatal, "");
+    EXPECT_EQ(node.own(a), cpus("0-1"));
+    EXPECT_EQ(node.own(b), cpus("2-3"));
+    EXPECT_EQ(node.engine.target_of(*node.engine.state().find(runs.id())).cpus, cpus("0-3"))
+        << "with its pod";
+  }
+}
+
 TEST_P(BothFences, WhatAnAgentHasSavedIsNotKeptWhereItIsSomebodyElses) {
   struct Case {
     const char* name;

@@ -244,6 +244,33 @@ TEST_P(BothFences, NothingIsSavedForOneThatHasComeBackMeanwhile) {
   EXPECT_THAT(node.engine.kept(), testing::IsEmpty());
 }
 
+// It started while the cores that it had were reserved, and gets others as soon as some are free.
+TEST_P(BothFences, ThatOneHasComeBackMeanwhileIsToBeSaved) {
+  Driver node(laptop(), GetParam());
+  const Pod pod = test_support::make_pod("p");
+  const Unit ended = part(pod, "ended", 2);
+  const Unit main = part(pod, "main", 2);
+  Unit other = rank("other", 3);
+  for (const Unit& unit : {other, ended, main}) node.run(unit);
+  node.stop(ended);
+  ASSERT_TRUE(node.ask(main, cpu(4000)).reply.own);
+  Unit back = ended;
+  back.container.id = "back";
+  node.start(back);
+  ASSERT_EQ(node.own(back).count(), 0);
+  ASSERT_TRUE(node.ask(other, cpu(1000)).reply.own);
+  ASSERT_EQ(node.engine.kept().size(), 1U);
+  const auto revision = [&] {
+    return node.engine.state().kept_revision() + node.engine.state().unstarted_revision();
+  };
+  const auto before = revision();
+  other.container.resources = cpu(1000);
+  node.tell(other, EventKind::kPostUpdate);
+  ASSERT_EQ(node.own(back).count(), 2);
+  EXPECT_THAT(node.engine.kept(), testing::IsEmpty());
+  EXPECT_NE(revision(), before);
+}
+
 // Others have got all but what its pod kept.
 TEST_P(BothFences, AGrowthThatIsNotDoneLeavesTheLastSharedCpu) {
   Driver node(laptop(), GetParam());

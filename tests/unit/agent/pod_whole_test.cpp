@@ -387,6 +387,27 @@ TEST_P(BothFences, WhoSharesItsPodsCoresFollowsAResize) {
   EXPECT_EQ(node.taken().count(), 2);
 }
 
+// It states all that the pod has by now, and is told so by an update that changes nothing.
+TEST_P(BothFences, WhoWouldShareItsPodsCoresDoesNotBeforeItsUpdateIsDone) {
+  Driver node(xeon_snc2(), GetParam());
+  const SharingPod p;
+  const Unit small = part(p.pod, "small", 1);
+  node.run(p.host);
+  node.run(small);
+  node.update(p.host, cpu(1000));
+  for (const bool done : {false, true}) {
+    const auto asked = node.ask(small, cpu(1000));
+    ASSERT_TRUE(asked.reply.own);
+    EXPECT_EQ(asked.reply.own->cpus, node.own(p.host));
+    EXPECT_FALSE(member(node, small).with_pod());
+    const auto answer = done ? node.tell(small, ContainerEvent::Kind::kPostUpdate)
+                             : node.handle(UpdateOverdue{small.id()});
+    EXPECT_EQ(answer.fatal, "");
+    EXPECT_EQ(member(node, small).with_pod(), done);
+    EXPECT_EQ(wanted(node, small).cpus, done ? node.own(p.host) : node.engine.pool());
+  }
+}
+
 TEST_P(BothFences, WhoSharesItsPodsCoresGetsSomeWhenTheOtherGivesThemUp) {
   Driver node(xeon_snc2(), GetParam());
   const SharingPod p;
@@ -472,6 +493,36 @@ TEST_P(BothFences, WhoSharesItsPodsCoresDoesSoAfterARestart) {
       EXPECT_EQ(node.run(p.host), cores.cpus);
     }
   }
+}
+
+// Nobody has announced its second attempt, which finds that its name has cores: so it waits for
+// some, and shares them then.
+TEST(SharedInPods, OthersAreOffTheirCoresWhenOneStartsThatWaitedAtFirst) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  const Pod pod = whole_pod("p", 2);
+  const Unit host = part(pod, "main", 4);  // it has grown, and the sandbox does not tell
+  const Unit guest = part(pod, "guest", 2);
+  const Unit side = part(pod, "side", 1);
+  const Unit other = shared("other");
+  Synchronize list = all_running({host, guest, side, other});
+  list.files[host.id()] = list.files[guest.id()] = Applied{.cpus = cpus("4-7"), .mems = {}};
+  list.files[side.id()] = Applied{.cpus = cpus("8"), .mems = {}};
+  list.files[other.id()] = Applied{.cpus = cpus("4-31"), .mems = {}};
+  node.handle(list);
+  ASSERT_TRUE(member(node, guest).with_pod());
+  Unit second = host;
+  second.container.id = "second";
+  const auto started = node.tell(second, ContainerEvent::Kind::kStart);
+  EXPECT_EQ(started.fatal, "");
+  ASSERT_EQ(wanted(node, second).cpus, cpus("4-7"));
+  const auto at = [&](const Unit& unit) {
+    const auto& now = started.now;
+    return std::find_if(now.begin(), now.end(),
+                        [&](const Enforce& piece) { return piece.id == unit.id(); }) -
+           now.begin();
+  };
+  ASSERT_EQ(started.now.size(), 2U);
+  EXPECT_LT(at(other), at(second));
 }
 
 TEST(SharedInPods, NoQuotaStopsThemOnTheirCores) {

@@ -78,6 +78,19 @@ TEST_P(SynchronizeTest, AnUnplacedContainerDoesNotPassForARank) {
   EXPECT_EQ(node.engine.counters().unplaced, 1U);
 }
 
+// The same where nobody else stands there: the rank's quota was taken away, and this one has its.
+TEST_P(SynchronizeTest, AnUnplacedContainerHasAQuotaAndARankHasNone) {
+  Driver node(laptop(), GetParam());
+  const Unit unplaced = rank("0-unplaced", 4);
+  Unit kept = rank("kept", 4);
+  kept.container.resources.quota = -1;
+  auto event = all_running({unplaced, kept});
+  event.files = {{unplaced.id(), on("0-3")}, {kept.id(), on("4-7")}};
+  EXPECT_EQ(node.handle(event).fatal, "");
+  EXPECT_EQ(node.own(kept), cpus("4-7"));
+  EXPECT_EQ(node.own(unplaced).count(), 0);
+}
+
 // Two nodes of 16 GiB. The first in the list is not bound and may use any memory.
 TEST_P(SynchronizeTest, ABoundContainerKeepsItsNodesBesideOneThatIsNot) {
   const topology::Topology machine = test_support::machine(
