@@ -211,27 +211,29 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     }
   }
 
-  // The record of one that has not started may be of a time before it had what was saved of it.
-  for (Candidate& candidate : candidates) {
-    const Member& member = *candidate.member;
-    if (member.started()) continue;
-    for (const KeptCores& saved : saved_) {
-      const bool its = saved.pod_id == member.pod_id && saved.container == member.name &&
-                       saved.count == candidate.entitlement.request.cpus;
-      if (its && saved.cpus != candidate.seen.cpus)
-        candidate.seen = {.cpus = saved.cpus, .mems = {}};
-    }
-  }
-
-  // The file of a lender does not tell which cores are lent. What was saved does, of whatever size
-  // it was then: the record may say a resize of which no agent has heard. Else the record does.
+  // The record of one that has not started may be of a time before it had what was saved of it. The
+  // file of a lender does not tell which cores are lent. What was saved does, of whatever size it
+  // was then: the record may say a resize of which no agent has heard. Else the record does.
+  std::multimap<std::string_view, Candidate*> unstarted;  // these two by claim
   std::map<std::string_view, Candidate*> lenders;
   for (Candidate& candidate : candidates) {
     const Member& member = *candidate.member;
-    if (member.lending.lend_to && member.started()) lenders.emplace(member.claim, &candidate);
+    if (!member.started()) {
+      unstarted.emplace(member.claim, &candidate);
+    } else if (member.lending.lend_to) {
+      lenders.emplace(member.claim, &candidate);
+    }
   }
   std::erase_if(saved_, [&](const KeptCores& saved) {
-    const auto lender = lenders.find(claim_id(saved.pod_id, saved.container));
+    const std::string claim = claim_id(saved.pod_id, saved.container);
+    const auto [first, last] = unstarted.equal_range(claim);
+    for (auto at = first; at != last; ++at) {
+      Candidate& candidate = *at->second;
+      const bool same_size = saved.count == candidate.entitlement.request.cpus;
+      if (same_size && saved.cpus != candidate.seen.cpus)
+        candidate.seen = {.cpus = saved.cpus, .mems = {}};
+    }
+    const auto lender = lenders.find(claim);
     if (lender == lenders.end() || lender->second->saved) return false;
     lender->second->seen.cpus = saved.cpus;
     lender->second->saved = saved;

@@ -29,6 +29,12 @@ bool is_address(const std::string& name) {
          inet_pton(AF_INET6, name.c_str(), bytes.data()) == 1;
 }
 
+std::string text_of(const BioHandle& memory) {
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(memory.get(), &bytes);
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
 struct Extension {
   int nid;
   std::string value;  // as in openssl.cnf, x509v3_config(5)
@@ -98,9 +104,7 @@ Result<std::string> sign(const Content& content, X509* issuer, EVP_PKEY* issuer_
   if (!good || !text || PEM_write_bio_X509(text.get(), made.get()) != 1) {
     return openssl_failure("make a certificate");
   }
-  char* bytes = nullptr;
-  const long size = BIO_get_mem_data(text.get(), &bytes);
-  return std::string(bytes, static_cast<std::size_t>(size));
+  return text_of(text);
 }
 
 Result<std::string> text_of(EVP_PKEY* key) {
@@ -109,9 +113,7 @@ Result<std::string> text_of(EVP_PKEY* key) {
       PEM_write_bio_PrivateKey(text.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
     return openssl_failure("write a key");
   }
-  char* bytes = nullptr;
-  const long size = BIO_get_mem_data(text.get(), &bytes);
-  return std::string(bytes, static_cast<std::size_t>(size));
+  return text_of(text);
 }
 
 using NameHandle = std::unique_ptr<X509_NAME, decltype(&X509_NAME_free)>;
